@@ -36,6 +36,7 @@ typedef struct blas_product {
     atomic_ullong calls, captured; /* captured: calls while the stream was being captured */
     atomic_ullong begun[BLAS_SIDES];
     blas_times times[BLAS_SIDES];
+    struct blas_stack *stacks;            /* stacks.c, under its lock */
     atomic_int state;                     /* compute.c */
     blas_known known;                     /* under a lock of compute.c */
     double expected_us;                   /* compute.c, set before plan: the time that its kernel should take; 0: not known */

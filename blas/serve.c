@@ -83,19 +83,23 @@ static void in_child(void)
 }
 
 /*
- * TILEJIT_BLAS: "trace:FOLDER", "with", "with:always", "with:recorded", and after the latter three perhaps "@" and the number of
+ * TILEJIT_BLAS: "trace:FOLDER", "trace+stacks:FOLDER", "with", "with:always", "with:recorded", and after the latter three perhaps "@" and the number of
  * the process that tilejit became; all else, and in a set-uid program everything: off.
  */
 static mode read_mode(void)
 {
-    static const char trace[] = "trace:";
+    static const char trace[] = "trace:", stacks[] = "trace+stacks:";
     const char *text = secure_getenv("TILEJIT_BLAS");
     char word[16];
 
     if (!text)
         return OFF;
     if (strncmp(text, trace, sizeof trace - 1) == 0) {
-        blas_trace_start(text + sizeof trace - 1);
+        blas_trace_start(text + sizeof trace - 1, false);
+        return TRACE;
+    }
+    if (strncmp(text, stacks, sizeof stacks - 1) == 0) {
+        blas_trace_start(text + sizeof stacks - 1, true);
         return TRACE;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "@"), text);

@@ -16,12 +16,14 @@
 #include "memory.h"
 #include "output.h"
 #include "reason.h"
+#include "stacks.h"
 
 enum { TIMED_AT_FIRST = 64, THEN_EACH = 16, WRITE_S = 5 };
 
 static struct {
     pthread_mutex_t writing;
     char folder[4000];
+    bool has_stacks;
     atomic_llong next_s; /* when to write again */
     pthread_once_t once;
     tj_context *context; /* for the store alone; NULL: none */
@@ -36,8 +38,9 @@ static int64_t seconds(void)
     return now.tv_sec;
 }
 
-void blas_trace_start(const char *folder)
+void blas_trace_start(const char *folder, bool has_stacks)
 {
+    self.has_stacks = has_stacks;
     (void)snprintf(self.folder, sizeof self.folder, "%s", folder);
     atomic_store(&self.next_s, seconds() + WRITE_S);
 }
@@ -57,6 +60,8 @@ void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_ca
 
     if (before == 0)
         (void)pthread_once(&self.once, learn_device);
+    if (self.has_stacks && (before < TIMED_AT_FIRST || before % THEN_EACH == 0))
+        blas_stacks_take(product);
     if (is_captured) {
         atomic_fetch_add_explicit(&product->captured, 1, memory_order_relaxed);
         return;
@@ -83,6 +88,8 @@ static void add_product(tj_json *list, const blas_product *product)
     tj_json_add_int(one, "captured", (int64_t)atomic_load(&product->captured));
     tj_json_add_int(one, "timed", (int64_t)timed);
     tj_json_add_real(one, "us", us);
+    if (self.has_stacks)
+        blas_stacks_print(product, one);
     if (text && tj_json_read(text, strlen(text), &problem, NULL) == TJ_OK)
         (void)tj_json_add_copy(one, "problem", problem);
     else

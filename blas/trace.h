@@ -8,8 +8,8 @@
 #include "serve.h"
 #include "timing.h"
 
-/** Write the products into a file of this folder, named by the process. Call it once. */
-void blas_trace_start(const char *folder);
+/** Write the products into a file of this folder, named by the process, with the stacks that call them or not. Call it once. */
+void blas_trace_start(const char *folder, bool has_stacks);
 
 /** Count a call, and time it if its product has few times yet. */
 void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_captured, blas_visit *visit);

@@ -54,6 +54,13 @@ typedef enum traced_by {
     TRACED_BY_MODEL
 } traced_by;
 
+/** A stack that calls a product, the innermost frame first. */
+typedef struct traced_stack {
+    int64_t count;    /* of the calls that were looked at */
+    char *python, *c; /* lines, each with its end */
+    struct traced_stack *next;
+} traced_stack;
+
 typedef struct traced_product {
     bool is_known;      /* problem is set */
     tj_problem problem; /* canonical */
@@ -63,6 +70,7 @@ typedef struct traced_product {
     double us;      /* cuBLAS's time of a call; 0: none was timed */
     double ours_us; /* TileJIT's; 0: not known */
     traced_by by;
+    traced_stack *stacks; /* in no order; NULL: not asked for */
 } traced_product;
 
 typedef struct traced {
@@ -78,15 +86,33 @@ typedef struct traced {
 double traced_cublas_us(const traced_product *product);
 double traced_best_us(const traced_product *product);
 
-/** Read the files of a folder. free(all->item), after a failure too. */
+/** Read the files of a folder. Call traced_drop after a failure too. */
 tj_status traced_read(const char *folder, traced *all, tj_error *err);
+
+void traced_drop(traced *all);
 
 /** Say TileJIT's time of each product: by record, by trial, by measuring for a second each, or by the model. */
 tj_status traced_compare(cli_call *call, const cli_machine_options *machine, bool must_measure, traced *all, tj_error *err);
 
+/* ---- stacks -------------------------------------------------------------------------------------------------------- */
+
+/** Read a list of stacks, and add the stacks of one product to another, which owns them then. */
+tj_status traced_stacks_read(const tj_json *list, traced_product *product, tj_error *err);
+tj_status traced_stacks_merge(traced_product *product, traced_stack *others, tj_error *err);
+void traced_stacks_free(traced_stack *first);
+
+enum { TRACED_STACKS = 5 };
+
+/** Return the number of the most frequent stacks, which are written. */
+size_t traced_stacks_top(const traced_product *product, const traced_stack *top[TRACED_STACKS]);
+
+/** Print nothing where no stack was asked for. */
+void traced_stacks_print(const traced *all);
+void traced_stacks_answer(tj_json *product, const traced_product *from);
+
 /* ---- reports ------------------------------------------------------------------------------------------------------- */
 
-void traced_print(const cli_call *call, const traced *all);
+void traced_print(const traced *all);
 void traced_answer(tj_json *answer, const traced *all);
 
 /** Write a list of shapes (docs/shape-lists.md): a row for each product that has a problem. */

@@ -47,12 +47,11 @@ static void print_row(const traced_product *product)
               ratio, cli_duration(traced_cublas_us(product)).text, name);
 }
 
-void traced_print(const cli_call *call, const traced *all)
+void traced_print(const traced *all)
 {
     const double cublas = sum(all, traced_cublas_us), best = sum(all, traced_best_us);
     int64_t captured = 0, calls = 0;
 
-    (void)call;
     for (size_t i = 0; i < all->count; i++) {
         captured += all->item[i].captured;
         calls += all->item[i].calls;
@@ -77,6 +76,7 @@ void traced_print(const cli_call *call, const traced *all)
                   captured);
     if (all->missed > 0)
         cli_print(stdout, "%" PRId64 " more calls were of too many kinds to tell apart\n", all->missed);
+    traced_stacks_print(all);
 }
 
 void traced_answer(tj_json *answer, const traced *all)
@@ -104,6 +104,7 @@ void traced_answer(tj_json *answer, const traced *all)
             cli_set_problem(one, &product->problem);
         else
             cli_set_text(one, "why", product->why);
+        traced_stacks_answer(one, product);
     }
 }
 

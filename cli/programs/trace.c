@@ -14,7 +14,7 @@
 typedef struct trace_options {
     cli_machine_options machine;
     const char *csv, *html;
-    int32_t must_measure;
+    int32_t must_measure, has_stacks;
 } trace_options;
 
 #define AT(field) offsetof(trace_options, field)
@@ -22,6 +22,8 @@ typedef struct trace_options {
 static const cli_option own[] = {
     {"csv", CLI_TEXT, AT(csv), "Write a list of shapes, which tilejit tune --shapes reads; - is stdout.", "file"},
     {"html", CLI_TEXT, AT(html), "Write a page with the products by time; it fetches nothing.", "file"},
+    {"stacks", CLI_FLAG, AT(has_stacks), "Say from which C and Python stacks a product is called, of the calls that are timed.",
+     .low = 1},
     {"measure", CLI_FLAG, AT(must_measure),
      "Tune each product that has no record for a second, in place of asking the model. No record is kept.", .low = 1},
     {NULL},
@@ -48,7 +50,7 @@ static tj_status report(cli_call *call, const traced *all, const report_file *cs
 
     traced_answer(call->answer, all);
     if (!call->is_json && !(csv->path && csv->out.is_stdout) && !(html->path && html->out.is_stdout))
-        traced_print(call, all);
+        traced_print(all);
     if (csv->path && traced_csv(&csv->out, all, err) != TJ_OK)
         return err->status;
     if (!html->path)
@@ -84,7 +86,7 @@ static cli_exit examine(cli_call *call, const char *folder, const report_file *c
             cli_print(stderr, "tilejit: TileJIT's times are not known: %s\n", why.message);
         (void)report(call, &all, csv, html, err);
     }
-    free(all.item);
+    traced_drop(&all);
     if (err->status == TJ_OK && code != 0)
         (void)tj_fail(err, TJ_ERR_CHECK_FAILED, "%.200s ended with exit code %d", call->program[0], code);
     return code != 0 ? (cli_exit)code : err->status == TJ_OK ? CLI_DONE : CLI_FAILED;
@@ -103,7 +105,7 @@ static cli_exit trace(cli_call *call, tj_error *err)
         if (!mkdtemp(folder)) {
             (void)tj_fail(err, TJ_ERR_IO, "cannot make the folder %.300s: %s", folder, strerror(errno));
         } else {
-            (void)snprintf(task, sizeof task, "trace:%s", folder);
+            (void)snprintf(task, sizeof task, "trace%s:%s", o->has_stacks ? "+stacks" : "", folder);
             if (programs_prepare(call, task, err) == TJ_OK)
                 code = examine(call, folder, &csv, &html, err);
             (void)tj_fs_remove_tree(AT_FDCWD, folder);

@@ -46,7 +46,7 @@ static bool is_same(const traced_product *a, const traced_product *b)
 }
 
 /* Processes, and devices, that multiply alike: one row, with the mean of their times. */
-static tj_status add(traced *all, const traced_product *one, tj_error *err)
+static tj_status add(traced *all, traced_product *one, tj_error *err)
 {
     const bool is_full = (all->count & (all->count - 1)) == 0; /* at powers of 2 */
     traced_product *larger, *same = NULL;
@@ -61,11 +61,13 @@ static tj_status add(traced *all, const traced_product *one, tj_error *err)
         same->calls += one->calls;
         same->captured += one->captured;
         same->timed += one->timed;
-        return TJ_OK;
+        return traced_stacks_merge(same, one->stacks, err);
     }
     larger = is_full ? realloc(all->item, (all->count ? 2 * all->count : 1) * sizeof *larger) : all->item;
-    if (!larger)
+    if (!larger) {
+        traced_stacks_free(one->stacks);
         return tj_fail_memory(err, "what was traced");
+    }
     all->item = larger;
     larger[all->count++] = *one;
     return TJ_OK;
@@ -90,6 +92,10 @@ static tj_status read_product(const tj_json *from, traced *all, tj_error *err)
         one.problem = tj_problem_canonical(&one.problem);
     (void)snprintf(one.what, sizeof one.what, "%s %s", function ? function : "?", shape ? shape : "");
     (void)snprintf(one.why, sizeof one.why, "%s", why ? why : "a problem of another version of TileJIT");
+    if (traced_stacks_read(tj_json_get(from, "stacks"), &one, err) != TJ_OK) {
+        traced_stacks_free(one.stacks);
+        return err->status;
+    }
     return add(all, &one, err);
 }
 
@@ -128,6 +134,13 @@ static int by_time(const void *a, const void *b)
     const double x = traced_cublas_us(a), y = traced_cublas_us(b);
 
     return (x < y) - (x > y);
+}
+
+void traced_drop(traced *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        traced_stacks_free(all->item[i].stacks);
+    free(all->item);
 }
 
 tj_status traced_read(const char *folder, traced *all, tj_error *err)

@@ -297,6 +297,35 @@ Test(blas, a_trace_is_a_list_of_shapes_and_a_page)
     cr_expect(strstr(text, "<meta name=\"viewport\"") != NULL && strstr(text, "prefers-color-scheme:dark") != NULL);
     cr_expect(strstr(text, "http") == NULL && strstr(text, "<script") == NULL, "%s", text);
     cr_expect(strstr(text, "4 calls; cuBLAS ") != NULL && strstr(text, "</html>") != NULL, "%s", text);
+    cr_expect(strstr(text, "<h2>Gain, by product</h2>") < strstr(text, "<h2>Products, by time</h2>"), "%s", text);
+    must("$T tune --shapes shapes.csv --evaluations 2", "3");
+}
+
+Test(blas, a_trace_says_which_stacks_call_a_product)
+{
+    json_error_t where;
+    json_t *answer, *product, *stacks;
+
+    must("$T trace --stacks --html page.html -- $P random 1 1", "        4 calls\n            blas_linked+0x");
+    must("grep -c '<details>' page.html", "1");
+    if (shell("command -v python3") != 0)
+        return;
+    for (int i = 0; i < 2; i++) {
+        shell("$T trace --stacks --json -- python3 %s/tests/blas/program.py %s", TJ_SOURCE_DIR, i ? "locked" : "");
+        answer = json_loads(out, 0, &where);
+        cr_assert(answer != NULL, "%s: %s%s", where.text, out, errors);
+        product = json_array_get(json_object_get(answer, "products"), 0);
+        stacks = json_object_get(product, "stacks");
+        cr_expect_eq(json_integer_value(json_object_get(product, "calls")), 9);
+        cr_expect_eq(json_array_size(stacks), 2U, "%s", out);
+        cr_expect_eq(json_integer_value(json_object_get(json_array_get(stacks, 0), "count")), 6);
+        cr_expect_eq(json_integer_value(json_object_get(json_array_get(stacks, 1), "count")), 3);
+        json_decref(answer);
+        cr_expect(strstr(out, "program.py:19 multiply\",\n") != NULL && strstr(out, "program.py:23 first\",\n") != NULL &&
+                      strstr(out, "program.py:27 second\",\n") != NULL && strstr(out, "threading.py:") != NULL,
+                  "%s", out);
+        cr_expect(strstr(out, "_PyEval_EvalFrameDefault") == NULL, "the interpreter's own frames are left out: %s", out);
+    }
 }
 
 Test(blas, calls_in_a_capture_are_counted_and_not_timed)
