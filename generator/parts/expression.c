@@ -379,7 +379,7 @@ tj_status tj_expression_describe(const tj_problem *view, const tj_expression_sum
     tj_text store = TJ_TEXT_INIT(MOST_BYTES);
     printing *p;
 
-    tj_template_set_flag(fill, "expression", e->nodes > 0);
+    tj_template_set(fill, "functions", e->nodes > 0 ? "parts/functions.cuh" : "");
     tj_template_set(fill, "read_c",
                     !view->epilogue.has_beta                ? ""
                     : tj_epilogue_weighs_c(&view->epilogue) ? "parts/read_c.cuh"

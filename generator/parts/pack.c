@@ -225,7 +225,7 @@ static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_whi
     const tj_lines lines = tj_problem_number_lines(view, which);
     char name[TJ_TEMPLATE_NAME_BYTES];
 
-    tj_template_set_flag(fill, name_of("packs", which, name), pack->operand[which].is_packed);
+    tj_template_set(fill, name_of("packs", which, name), pack->operand[which].is_packed ? "pack/operand.cuh" : "");
     tj_template_set_flag(fill, name_of("shares", which, name), is_broadcast(view, which));
     if (!pack->operand[which].is_packed)
         return;

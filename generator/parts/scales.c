@@ -137,7 +137,7 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
                    tj_is_scaled(view, TJ_MATRIX_M) ? tj_facts_of(tj_scale_of(view, TJ_MATRIX_M)->type)->cuda : "float");
     tj_template_set(fill, "m_scale_t", read);
     print_ones(one[1], one[0], fill);
-    tj_template_set_flag(fill, "scales_ahead", one[1] || one[0] || each[1] || each[0]);
+    tj_template_set(fill, "scales_ahead", one[1] || one[0] || each[1] || each[0] ? "parts/scales.cuh" : "");
     describe_vector(view, here, fill);
 }
 

@@ -34,7 +34,7 @@ pack(
     //@| #include "parts/awaits.cuh"  //@ first_awaits
     #include "parts/dependents.cuh"
     __shared__ pack_tile_t tile;  //@ only pack_transposes
-    #include "pack/operand.cuh"  //@ only packs_m
-    #include "pack/operand.cuh"  //@ with n for m, N for M  //@ only packs_n
+    #include "pack/operand.cuh"  //@ packs_m
+    #include "pack/operand.cuh"  //@ with n for m, N for M  //@ packs_n
 }
 

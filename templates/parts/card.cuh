@@ -28,5 +28,5 @@ constexpr long long stride_p = 512 * 700;
 constexpr long long stride_c = 512 * 700;
 constexpr int SCALE_K = 64;  // elements of k in a part that has scales of its own
 //@| #include "parts/quantized.cuh"  //@ quantized
-#include "parts/functions.cuh"  //@ only expression
+#include "parts/functions.cuh"  //@ functions
 #include "parts/reduction.cuh"  //@ only reduces

@@ -1,4 +1,4 @@
-//@| #include "parts/scales.cuh"  //@ only scales_ahead
+//@| #include "parts/scales.cuh"  //@ scales_ahead
 // store: the thread's sums, as elements of P.
 //@ lines reduction_starts
 #pragma unroll

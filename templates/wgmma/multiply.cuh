@@ -38,7 +38,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     }
     if (lane == 0)  //@ only pingpong
         arrive(begins[warpgroup % MULTIPLIERS]);
-    #include "wgmma/last.cuh"  //@ only releases_late
+    #include "wgmma/last.cuh"  //@ last_release
     #include "wgmma/pass_others.cuh"  //@ only pingpong
     #include "wgmma/end_of_products.cuh"
     //@ lines reduction_starts

@@ -1,4 +1,4 @@
-//@| #include "wgmma/unequal_zeros.cuh"  //@ only one_product
+//@| #include "wgmma/unequal_zeros.cuh"  //@ unequal_zeros
 for (int phase = 0; phase < phases; ++phase) {
     begin_phase();  //@ only not ahead
 #pragma unroll

@@ -86,7 +86,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 #include "parts/vector.cuh"
 //@| // Copies from global to shared memory past the registers. They arrive at a barrier when they are there.  //@ only gathers_m
 //@| #include "parts/async_copies.cuh"  //@ only gathers_m
-//@| #include "parts/widen.cuh"  //@ only widen_words
+//@| #include "parts/widen.cuh"  //@ widen_words
 #include "parts/barrier.cuh"
 #include "parts/tensor.cuh"
 //@| #include "parts/cluster.cuh"  //@ only clusters

@@ -1308,7 +1308,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                     : is_alone      ? "4 * MULTIPLIERS"
                                     : "4 * MULTIPLIERS * CLUSTER");
     tj_template_set(fill, "release", s->release == TJ_WGMMA_LATE ? "wgmma/release_late.cuh" : "wgmma/release_now.cuh");
-    tj_template_set_flag(fill, "releases_late", s->release == TJ_WGMMA_LATE);
+    tj_template_set(fill, "last_release", s->release == TJ_WGMMA_LATE ? "wgmma/last.cuh" : "");
 }
 
 /* Describe the warps that copy rows of M, which an index gathers, and who arrives when a place of the ring is full. */

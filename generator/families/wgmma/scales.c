@@ -199,7 +199,7 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
     tj_template_set(fill, "scaled_part", scaled);
     tj_template_set(fill, "m_scales", m ? "wgmma/scales_of_rows.cuh" : "");
     tj_template_set(fill, "n_scales", !n ? "" : s->scales_cols ? "wgmma/scales_of_cols.cuh" : "wgmma/scales_of_blocks.cuh");
-    tj_template_set_flag(fill, "one_product", part == s->k_step);
+    tj_template_set(fill, "unequal_zeros", part == s->k_step ? "wgmma/unequal_zeros.cuh" : "");
     if (s->promotes)
         tj_template_set_int(fill, "PART", part);
     else
