@@ -774,7 +774,7 @@ static const char *find_fault(const char *page)
     return depth == 0 ? NULL : "tags left open";
 }
 
-/* Text of a list is text in the page: its letters stay, and what is no letter does not. */
+/* Text of a list is text in the page: its letters stay, and controls and broken letters do not. */
 Test(bench, writes_text_of_a_list_as_text)
 {
     NEEDS_COMPILER();
