@@ -125,7 +125,7 @@ else
     examples=$directory/python/examples
     [ -d "$examples" ] || examples=$here/../../bindings/python/examples
     run arrays_of_torch 120 '^gpu/|^SKIPPED' env TILEJIT_EXAMPLES="$examples" python3 "$here/arrays_of_torch.py"
-    run torch_operator 120 '^tilejit::matmul on cuda' python3 "$examples/torch_operator.py"
+    run torch_operators 240 '^gpu/|^host' python3 "$here/torch_operators.py"
 fi
 run_program stress_cold_start 60 '^round|killed|faults' 2 40
 run_program bench_latency 60 '.'

@@ -124,7 +124,7 @@ def _look_torch(torch: Any, tensor: Any, name: str) -> View:
         raise TypeError(f"{name} is a {tensor.layout} tensor: pass {name}.to_dense()")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise TypeError(f"{name} requires gradients, which TileJIT does not record: pass {name}.detach(), or use torch.no_grad() or the "
-                        "operator of examples/torch_operator.py")
+                        "operators of tilejit.torch")
     if tensor.is_neg():
         raise TypeError(f"{name} is a view that negates: pass {name}.resolve_neg()")
     device = tensor.device

@@ -101,6 +101,8 @@ class Context:
     max_plans, max_plan_bytes: the number and the bytes of plans kept in memory. 0: 4096, and 512 MiB.
     background_tuning_s: seconds to tune each new problem in the background; 0: off.
     log_level: "error", "warning", "info" or "debug": lines to stderr. Default: $TILEJIT_LOG, then none.
+    check_pointers: every launch asks the driver about each address, so that memory that was freed, or is another device's, is an exception,
+        not the end of the CUDA context. False: only the first launch of a plan does.
 
     Raises InvalidArgument for an invalid option. It opens neither driver nor compiler yet.
     """
@@ -109,7 +111,7 @@ class Context:
                  read_only_roots: Sequence[Path_] = (), packs: Sequence[Path_] = (), capture: Optional[Path_] = None,
                  device: Optional[int] = None, any_shape: bool = False, quick: bool = False,
                  max_plans: int = 0, max_plan_bytes: int = 0, background_tuning_s: int = 0,
-                 log_level: Optional[str] = None) -> None:
+                 log_level: Optional[str] = None, check_pointers: bool = True) -> None:
         self._c: Any = None
         kept: List[Any] = []
 
@@ -142,7 +144,7 @@ class Context:
         options.max_plans, options.max_plan_bytes = max_plans, max_plan_bytes
         options.background_tuning_s = background_tuning_s
         options.log_level = levels[log_level]
-        options.check_pointers = 1  # memory that was freed, or is another device's, is an exception, not the end of the CUDA context
+        options.check_pointers = int(check_pointers)
         made, error = ffi.new("tj_context **"), ffi.new("tj_error *")
         check(lib.tj_context_create(options, made, error), error)
         self._c = owned(made[0], _free_context)
