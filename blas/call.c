@@ -3,7 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "epilogue.h"
 
 /* ---- scalars --------------------------------------------------------------------------------------------------------- */
 
@@ -47,41 +50,77 @@ static bool is_aligned(const void *address)
     return ((uintptr_t)address & 15) == 0;
 }
 
-void blas_call_settle(blas_call *call)
+/* The host reads the scalars that lie there. */
+static void settle_scalars(blas_call *call)
 {
     blas_form *form = &call->form;
+    const bool alpha_on_host = form->scalars == BLAS_SCALARS_ON_HOST,
+               beta_on_host = alpha_on_host || form->scalars == BLAS_ALPHA_VECTOR_BETA_ON_HOST,
+               has_beta = form->scalars != BLAS_ALPHA_VECTOR_NO_BETA;
 
-    form->has_alpha = form->has_beta = 1;
-    form->is_on_device |= !call->alpha || !call->beta;
-    if (!form->is_on_device) {
+    form->has_alpha = 1;
+    form->has_beta = has_beta;
+    if (!call->alpha || (has_beta && !call->beta)) {
+        form->scalars = -1;
+        return;
+    }
+    if (alpha_on_host) {
         const double alpha = blas_call_scalar(call, call->alpha);
 
         form->is_zero = alpha == 0;
         form->has_alpha = alpha != 1;
-        form->has_beta = blas_call_scalar(call, call->beta) != 0;
     }
+    if (beta_on_host)
+        form->has_beta = blas_call_scalar(call, call->beta) != 0;
+}
+
+void blas_call_settle(blas_call *call)
+{
+    blas_form *form = &call->form;
+
+    settle_scalars(call);
     form->is_in_place = call->address[BLAS_C] == call->address[BLAS_D];
     form->is_aligned = is_aligned(call->address[BLAS_A]) && is_aligned(call->address[BLAS_B]) &&
-                       is_aligned(call->address[BLAS_D]) && is_aligned(call->bias) &&
+                       is_aligned(call->address[BLAS_D]) && is_aligned(call->bias.address) && is_aligned(call->aux.address) &&
                        (!form->has_beta || is_aligned(call->address[BLAS_C]));
     if (form->batch <= 1 && !form->is_pointers)
         memset(form->stride, 0, sizeof form->stride);
     if (!form->has_beta) { /* C is not read, and may be anything */
         form->ld[BLAS_C] = form->stride[BLAS_C] = 0;
         form->type[BLAS_C] = form->type[BLAS_D];
+        form->is_by_rows[BLAS_C] = form->is_by_rows[BLAS_D];
+        form->scale[BLAS_C] = 0;
         form->is_in_place = 1;
     }
 }
 
+bool blas_call_is_whole(const blas_call *call)
+{
+    const int epilogue = call->form.epilogue;
+
+    return call->address[BLAS_A] && call->address[BLAS_B] && call->address[BLAS_D] &&
+           (!call->form.has_beta || call->address[BLAS_C]) &&
+           (!(epilogue & (BLAS_EPILOGUE_BIAS | BLAS_EPILOGUE_BIAS_GRADIENT)) || call->bias.address) &&
+           (!(epilogue & BLAS_EPILOGUE_AUX) || call->aux.address);
+}
+
 /* ---- what is asked for ----------------------------------------------------------------------------------------------- */
 
-static int type_of(int id)
+int blas_call_type(int id)
 {
     static const int type[] = {
         [BLAS_R_32F] = TJ_F32, [BLAS_R_64F] = TJ_F64,   [BLAS_R_16F] = TJ_F16,      [BLAS_R_8I] = TJ_S8,
         [BLAS_R_32I] = TJ_S32, [BLAS_R_16BF] = TJ_BF16, [BLAS_R_8F_E4M3] = TJ_E4M3, [BLAS_R_8F_E5M2] = TJ_E5M2};
 
     return id >= 0 && id < (int)(sizeof type / sizeof type[0]) ? type[id] : 0;
+}
+
+/* NVIDIA's libraries take a 0 there as a ban that no setting of the program lifts. */
+static bool forbids_tf32(void)
+{
+    const char *text = getenv("NVIDIA_TF32_OVERRIDE");
+
+    return text && strcmp(text, "0") == 0;
 }
 
 /*
@@ -91,6 +130,7 @@ static int type_of(int id)
  */
 static int compute_for(const blas_form *form)
 {
+    const int tf32 = forbids_tf32() ? TJ_COMPUTE_F32 : TJ_COMPUTE_TF32;
     const int math = form->math & ~BLAS_MATH_NO_NARROW_REDUCTION, compute = form->compute;
     const bool is_known = math >= BLAS_MATH_DEFAULT && math <= BLAS_MATH_TF32, is_pedantic = math == BLAS_MATH_PEDANTIC;
     const bool is_fast =
@@ -101,10 +141,10 @@ static int compute_for(const blas_form *form)
     switch (form->type[BLAS_A]) {
     case BLAS_R_32F:
         if (compute == BLAS_COMPUTE_32F && math == BLAS_MATH_TF32)
-            return TJ_COMPUTE_TF32;
+            return tf32;
         if (compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC)
             return TJ_COMPUTE_F32;
-        return is_fast && !is_pedantic ? TJ_COMPUTE_TF32 : 0;
+        return is_fast && !is_pedantic ? tf32 : 0;
     case BLAS_R_64F:
         return compute == BLAS_COMPUTE_64F || compute == BLAS_COMPUTE_64F_PEDANTIC ? TJ_COMPUTE_F64 : 0;
     case BLAS_R_16F:
@@ -126,13 +166,26 @@ static int compute_for(const blas_form *form)
     }
 }
 
-/* C is D's own memory, or has a place of its own; of a batch, its matrices may be one. */
-static tj_matrix matrix_of(const blas_form *form, int which, bool is_transposed)
+/* ---- matrices --------------------------------------------------------------------------------------------------------- */
+
+/*
+ * A column-major D is the row-major P = D^T = op(B)^T . op(A)^T, and a row-major one is P = D = op(A) . op(B). So is the matrix
+ * of each factor found, and its layout: a stored matrix is read by rows if it is row-major, or its transpose is column-major.
+ */
+static tj_which factor_of(const blas_form *form, int which)
 {
+    return (which == BLAS_A) == (form->is_by_rows[BLAS_D] != 0) ? TJ_MATRIX_M : TJ_MATRIX_N;
+}
+
+/* C is D's own memory, or has a place of its own; the matrices of a batch may be one. */
+static tj_matrix matrix_of(const blas_form *form, int which)
+{
+    const int32_t op = which == BLAS_A ? form->op_a : which == BLAS_B ? form->op_b : BLAS_OP_N;
+    const bool by_rows = (form->is_by_rows[which] != 0) != (op != BLAS_OP_N);
     const int64_t stride = form->stride[which];
 
-    return (tj_matrix){.type = type_of(form->type[which]),
-                       .layout = is_transposed ? TJ_COL_MAJOR : TJ_ROW_MAJOR,
+    return (tj_matrix){.type = blas_call_type(form->type[which]),
+                       .layout = by_rows == (form->is_by_rows[BLAS_D] != 0) ? TJ_ROW_MAJOR : TJ_COL_MAJOR,
                        .ld = form->ld[which],
                        .stride = form->is_pointers  ? TJ_POINTERS
                                  : form->batch <= 1 ? TJ_TIGHT
@@ -140,48 +193,70 @@ static tj_matrix matrix_of(const blas_form *form, int which, bool is_transposed)
                                                     : stride};
 }
 
-/* The formula of alpha and beta is one of flags; with a bias or a function it is an expression. */
-static bool take_epilogue(const blas_form *form, tj_problem *problem, tj_error *err)
-{
-    const bool has_bias = form->epilogue & BLAS_EPILOGUE_BIAS;
-    const char *const function = form->epilogue & BLAS_EPILOGUE_RELU   ? "relu"
-                                 : form->epilogue & BLAS_EPILOGUE_GELU ? "gelu_tanh"
-                                                                       : "";
-    char bias[32] = "", text[128];
+/* ---- scales of A and B ------------------------------------------------------------------------------------------------ */
 
-    problem->epilogue.has_alpha = form->has_alpha;
-    problem->epilogue.has_beta = form->has_beta;
-    if (!has_bias && !*function)
-        return true;
-    if (has_bias)
-        (void)snprintf(bias, sizeof bias, " + bias:%s[col]",
-                       tj_type_name((tj_type)type_of(form->bias_type < 0 ? form->type[BLAS_D] : form->bias_type)));
-    (void)snprintf(text, sizeof text, "%s(%sacc%s%s)", function, form->has_alpha ? "alpha * " : "",
-                   form->has_beta ? " + beta * c" : "", bias);
-    return tj_epilogue_parse(text, &problem->epilogue, err) == TJ_OK;
+static bool is_along_k(int32_t scale)
+{
+    return scale - 1 == BLAS_SCALE_16_ALONG_K || scale - 1 == BLAS_SCALE_32_ALONG_K || scale - 1 == BLAS_SCALE_128_ALONG_K ||
+           scale - 1 == BLAS_SCALE_128_BY_128;
 }
 
+/* type 0: it is none that TileJIT has. */
+static tj_scale scale_of(int32_t scale)
+{
+    static const tj_scale of_mode[] = {
+        [BLAS_SCALE_OF_MATRIX] = {.type = TJ_F32},
+        [BLAS_SCALE_16_ALONG_K] = {.type = TJ_E4M3, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 16},
+        [BLAS_SCALE_32_ALONG_K] = {.type = TJ_E8M0, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 32},
+        [BLAS_SCALE_OF_ROW] = {.type = TJ_F32, .rows = 1},
+        [BLAS_SCALE_128_ALONG_K] = {.type = TJ_F32, .layout = TJ_SCALES_PART_BY_PART, .rows = 1, .k = 128},
+        [BLAS_SCALE_128_BY_128] = {.type = TJ_F32, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 128, .k = 128}};
+
+    return scale > 0 && scale <= (int32_t)(sizeof of_mode / sizeof of_mode[0]) ? of_mode[scale - 1] : (tj_scale){0};
+}
+
+/* Those of blocks of 128 x 128 begin at multiples of 16 bytes. */
+static int64_t scale_ld(const blas_form *form, int which)
+{
+    return form->scale[which] - 1 == BLAS_SCALE_128_ALONG_K  ? (which == BLAS_A ? form->m : form->n)
+           : form->scale[which] - 1 == BLAS_SCALE_128_BY_128 ? ((form->k + 127) / 128 + 3) / 4 * 4
+                                                             : 0;
+}
+
+static const char *object_to_scales(const blas_form *form)
+{
+    for (int i = 0; i < BLAS_MATRICES; i++) {
+        const bool is_factor = i == BLAS_A || i == BLAS_B;
+
+        if (form->scale[i] && (form->type[BLAS_A] != BLAS_R_8F_E4M3 && form->type[BLAS_A] != BLAS_R_8F_E5M2))
+            return "scales of matrices that are not FP8";
+        if (form->scale[i] && (is_factor ? !scale_of(form->scale[i]).type : form->scale[i] - 1 != BLAS_SCALE_OF_MATRIX))
+            return "scales of blocks of C or D, or of a kind that this version does not know";
+        if (is_factor && form->scale[i] - 1 > BLAS_SCALE_OF_MATRIX && form->batch > 1)
+            return "scales of rows or blocks with a batch";
+    }
+    if ((is_along_k(form->scale[BLAS_A]) && (form->op_a != BLAS_OP_N) == (form->is_by_rows[BLAS_A] != 0)) ||
+        (is_along_k(form->scale[BLAS_B]) && (form->op_b == BLAS_OP_N) == (form->is_by_rows[BLAS_B] != 0)))
+        return "scales of blocks of a matrix whose neighbours do not lie along k";
+    return NULL;
+}
+
+/* ---- the problem ------------------------------------------------------------------------------------------------------ */
+
 /* NULL: nothing forbids it. */
-static const char *objection(const blas_form *form)
+static const char *object_to_matrices(const blas_form *form)
 {
     const bool is_batch = form->batch > 1 && !form->is_pointers;
 
-    if (form->is_on_device)
-        return "alpha and beta lie in device memory";
+    if (!blas_call_type(form->type[BLAS_A]) || !blas_call_type(form->type[BLAS_B]) || !blas_call_type(form->type[BLAS_C]) ||
+        !blas_call_type(form->type[BLAS_D]))
+        return "a type that TileJIT does not have";
     if (form->is_zero)
         return "alpha is 0, so that A and B are not read";
     if (form->m < 1 || form->n < 1 || form->k < 1 || form->batch < 1)
         return "an extent is 0";
     if (form->op_a < BLAS_OP_N || form->op_a > BLAS_OP_C || form->op_b < BLAS_OP_N || form->op_b > BLAS_OP_C)
         return "an unknown operation on A or B";
-    if (form->epilogue & ~(BLAS_EPILOGUE_NONE | BLAS_EPILOGUE_RELU | BLAS_EPILOGUE_BIAS | BLAS_EPILOGUE_GELU))
-        return "an epilogue other than a bias, relu and gelu";
-    if (!type_of(form->type[BLAS_A]) || !type_of(form->type[BLAS_B]) || !type_of(form->type[BLAS_D]))
-        return "a type that TileJIT does not have";
-    if (form->type[BLAS_C] != form->type[BLAS_D])
-        return "C has another type than D";
-    if (form->epilogue & BLAS_EPILOGUE_BIAS && form->bias_type >= 0 && !type_of(form->bias_type))
-        return "a bias of a type that TileJIT does not have";
     if (!form->is_aligned)
         return "an address is not a multiple of 16";
     for (int i = 0; i < BLAS_MATRICES; i++)
@@ -189,24 +264,41 @@ static const char *objection(const blas_form *form)
             return "a leading dimension or a stride that is not positive";
     if (is_batch && form->stride[BLAS_D] == 0)
         return "the products of a batch share one D";
+    if (form->is_by_rows[BLAS_C] != form->is_by_rows[BLAS_D])
+        return "one of C and D is row-major";
     if (form->has_beta && form->is_in_place &&
-        (form->ld[BLAS_C] != form->ld[BLAS_D] || form->stride[BLAS_C] != form->stride[BLAS_D]))
+        (form->ld[BLAS_C] != form->ld[BLAS_D] || form->stride[BLAS_C] != form->stride[BLAS_D] ||
+         form->type[BLAS_C] != form->type[BLAS_D]))
         return "C and D share their memory, and lie differently";
     return NULL;
 }
 
+static const char *objection(const blas_form *form)
+{
+    const char *reason = object_to_matrices(form);
+
+    if (form->special == BLAS_OTHER_SIZES)
+        return "the products of one call differ in size";
+    if (form->special == BLAS_FEW_PROCESSORS)
+        return "a number of multiprocessors is set";
+    if (form->special == BLAS_OTHER_MATRICES)
+        return "interleaved or complex matrices, or sizes that do not fit";
+    if (!reason)
+        reason = object_to_scales(form);
+    return reason ? reason : blas_epilogue_objection(form);
+}
+
 bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128])
 {
+    const bool by_rows = form->is_by_rows[BLAS_D];
     const char *reason = objection(form);
     tj_error err;
 
-    if (form->is_special > 0) {
-        (void)snprintf(why, 128, "attribute %d of the description, which TileJIT does not have", form->is_special - 1);
+    if (form->special > 0) {
+        (void)snprintf(why, 128, "attribute %d of the description, which TileJIT does not have", form->special - 1);
         return false;
     }
-    if (form->is_special < 0)
-        reason = "matrices that are not column-major, or whose sizes do not fit";
-    *problem = (tj_problem)TJ_PROBLEM_INIT(form->n, form->k, form->m, TJ_F32);
+    *problem = (tj_problem)TJ_PROBLEM_INIT(by_rows ? form->m : form->n, form->k, by_rows ? form->n : form->m, TJ_F32);
     problem->compute = (int16_t)compute_for(form);
     if (!reason && !problem->compute)
         reason = "no way to compute is known to be as precise as the one asked for";
@@ -215,16 +307,14 @@ bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128]
         return false;
     }
     problem->batch = form->is_pointers || form->batch > 1 ? form->batch : 0;
-    problem->m = matrix_of(form, BLAS_B, form->op_b != BLAS_OP_N);
-    problem->n = matrix_of(form, BLAS_A, form->op_a != BLAS_OP_N);
-    problem->p = matrix_of(form, BLAS_D, false);
-    if (form->has_beta)
-        problem->c = matrix_of(form, BLAS_C, false);
-    if (form->has_scale[0])
-        problem->scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);
-    if (form->has_scale[1])
-        problem->scale[TJ_MATRIX_M] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 0, 0);
-    if (!take_epilogue(form, problem, &err) || tj_problem_check(problem, &err) != TJ_OK) {
+    problem->m = matrix_of(form, by_rows ? BLAS_A : BLAS_B);
+    problem->n = matrix_of(form, by_rows ? BLAS_B : BLAS_A);
+    problem->p = matrix_of(form, BLAS_D);
+    if (form->has_beta && !blas_epilogue_adds_operand(form))
+        problem->c = matrix_of(form, BLAS_C);
+    for (int i = BLAS_A; i <= BLAS_B; i++)
+        problem->scale[factor_of(form, i)] = scale_of(form->scale[i]);
+    if (blas_epilogue_take(form, &problem->epilogue, &err) != TJ_OK || tj_problem_check(problem, &err) != TJ_OK) {
         (void)snprintf(why, 128, "%.127s", err.message);
         return false;
     }
@@ -233,22 +323,20 @@ bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128]
 
 void blas_call_operands(const blas_call *call, const tj_problem *problem, tj_operands *operands)
 {
-    const int bias = call->bias ? tj_epilogue_find(&problem->epilogue, "bias") : -1;
+    const blas_form *form = &call->form;
+    const bool by_rows = form->is_by_rows[BLAS_D];
 
-    *operands = (tj_operands)TJ_OPERANDS(call->address[BLAS_B], call->address[BLAS_A], call->address[BLAS_D]);
-    if (!call->form.is_in_place)
+    *operands = (tj_operands)TJ_OPERANDS(call->address[by_rows ? BLAS_A : BLAS_B], call->address[by_rows ? BLAS_B : BLAS_A],
+                                         call->address[BLAS_D]);
+    if (!form->is_in_place)
         operands->c.address = call->address[BLAS_C];
-    if (call->form.has_alpha)
+    if (form->scalars == BLAS_SCALARS_ON_HOST && form->has_alpha)
         operands->alpha = blas_call_scalar(call, call->alpha);
-    if (call->form.has_beta)
+    if ((form->scalars == BLAS_SCALARS_ON_HOST || form->scalars == BLAS_ALPHA_VECTOR_BETA_ON_HOST) && form->has_beta)
         operands->beta = blas_call_scalar(call, call->beta);
-    operands->scale[TJ_MATRIX_N].address = call->scale[0];
-    operands->scale[TJ_MATRIX_M].address = call->scale[1];
-    operands->scale[TJ_MATRIX_N].stride = operands->scale[TJ_MATRIX_M].stride = TJ_BROADCAST;
-    if (bias >= 0) {
-        operands->with[bias].address = call->bias;
-        operands->with[bias].stride = TJ_BROADCAST;
-    }
+    for (int i = BLAS_A; i <= BLAS_B; i++)
+        operands->scale[factor_of(form, i)] = (tj_operand){call->scale[i], scale_ld(form, i), TJ_BROADCAST};
+    blas_epilogue_operands(call, &problem->epilogue, operands);
     operands->workspace = call->workspace;
     operands->workspace_bytes = call->workspace_bytes;
 }

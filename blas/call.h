@@ -35,30 +35,65 @@ typedef struct blas_form {
     int32_t compute, scalar_type;                     /* cublasComputeType_t, and the type of alpha and beta */
     int32_t math;                                     /* cublasMath_t of the handle */
     int32_t epilogue, bias_type;                      /* cublasLtEpilogue_t */
-    int32_t has_alpha, has_beta;                      /* alpha is not 1, beta is not 0; 1 where that is not known */
-    int32_t is_zero;                                  /* alpha is 0: A and B are not read */
-    int32_t is_on_device;                             /* alpha and beta are, or cannot be read for want of an address */
-    int32_t is_pointers;                              /* addresses are those of arrays of pointers */
-    int32_t is_in_place;                              /* C is D */
-    int32_t is_aligned;                               /* all addresses are multiples of 16 */
-    int32_t has_scale[2];                             /* A and B have a scale in device memory */
-    int32_t is_special; /* something that no member says: the number of the attribute plus 1; -1: matrices of another kind */
-    int32_t reserved;
+    int32_t aux_type;                                 /* cudaDataType_t; -1: that of D */
+    int32_t scalars;                   /* where alpha and beta lie: BLAS_SCALARS_ON_HOST and so on; -1: unknown */
+    int32_t has_alpha, has_beta;       /* alpha is not 1, beta is not 0; 1 where that is not known */
+    int32_t is_zero;                   /* alpha is 0: A and B are not read */
+    int32_t is_by_rows[BLAS_MATRICES]; /* the matrix is row-major */
+    int32_t is_pointers;               /* addresses are those of arrays of pointers */
+    int32_t is_in_place;               /* C is D */
+    int32_t is_aligned;                /* all addresses are multiples of 16 */
+    int32_t
+        scale[BLAS_MATRICES]; /* 0: there is none; else in device memory, and this is its cublasLtMatmulMatrixScale_t plus 1 */
+    int32_t special;          /* 0, or a blas_special, or the number of an attribute of a description plus 1 */
 } blas_form;
+
+/** Calls that no member of blas_form describes. */
+typedef enum blas_special {
+    BLAS_OTHER_MATRICES = -1, /* of another layout, or of sizes that do not fit */
+    BLAS_OTHER_SIZES = -2,    /* the products of one call differ in size */
+    BLAS_FEW_PROCESSORS = -3  /* the handle says on how many multiprocessors to compute */
+} blas_special;
+
+/** The vectors, matrices and numbers that an epilogue reads from device memory, or writes there. */
+typedef enum blas_extra {
+    BLAS_ALPHA,
+    BLAS_BETA,
+    BLAS_ADDEND, /* C, where it is not of D's type */
+    BLAS_BIAS,   /* or its gradient */
+    BLAS_AUX,
+    BLAS_C_SCALE,
+    BLAS_D_SCALE,
+    BLAS_EXTRAS
+} blas_extra;
+
+/** Its place; the matrices of a batch are `stride` elements apart, and share it if that is 0. */
+typedef struct blas_place {
+    const void *address;
+    int64_t ld, stride;
+} blas_place;
 
 typedef struct blas_call {
     blas_form form;
     const char *name; /* of the function */
     const void *address[BLAS_MATRICES];
-    const void *bias, *scale[2];
-    const void *alpha, *beta; /* where they lie */
-    void *workspace;          /* NULL: the caller names none */
+    const void *scale[BLAS_MATRICES];
+    const void *alpha, *beta;          /* where they lie */
+    int64_t alpha_stride, beta_stride; /* on the device; of a batch */
+    blas_place bias, aux;
+    void *workspace; /* NULL: the caller names none */
     size_t workspace_bytes;
     struct CUstream_st *stream;
 } blas_call;
 
 /** Fill in the members of the form that follow from addresses and scalars. */
 void blas_call_settle(blas_call *call);
+
+/** Has it the address of all that it reads and writes? */
+bool blas_call_is_whole(const blas_call *call);
+
+/** Return the tj_type of a cudaDataType_t; 0: TileJIT has none. */
+int blas_call_type(int id);
 
 /** Read a scalar of the host, of a call whose scalars are there. */
 double blas_call_scalar(const blas_call *call, const void *scalar);

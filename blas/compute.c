@@ -32,12 +32,6 @@ void blas_compute_start(blas_choice choice)
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------- */
 
-static bool has_addresses(const blas_call *call)
-{
-    return call->address[BLAS_A] && call->address[BLAS_B] && call->address[BLAS_D] &&
-           (!call->form.has_beta || call->address[BLAS_C]) && (!(call->form.epilogue & BLAS_EPILOGUE_BIAS) || call->bias);
-}
-
 /* false: nothing is queued, and cuBLAS is to compute this call. A launch that fails is the last one of its product. */
 static bool launch(const blas_call *call, blas_product *product, bool is_captured)
 {
@@ -46,7 +40,7 @@ static bool launch(const blas_call *call, blas_product *product, bool is_capture
     tj_error err;
 
     /* In a graph the stream's own memory would become nodes, which not every graph may have. */
-    if (!has_addresses(call) || (is_captured && tj_plan_workspace_bytes(plan) > call->workspace_bytes))
+    if (!blas_call_is_whole(call) || (is_captured && tj_plan_workspace_bytes(plan) > call->workspace_bytes))
         return false;
     blas_call_operands(call, &product->problem, &operands);
     if (tj_plan_launch(plan, &operands, call->stream, &err) == TJ_OK)

@@ -18,24 +18,26 @@ typedef int get_int_fn(void *handle, int *value);
 static bool ask_handle(blas_library *library, void *handle, blas_call *call)
 {
     void *const symbol[] = {blas_real(library, BLAS_cublasGetStream_v2), blas_real(library, BLAS_cublasGetPointerMode_v2),
-                            blas_real(library, BLAS_cublasGetMathMode)};
+                            blas_real(library, BLAS_cublasGetMathMode), blas_real(library, BLAS_cublasGetSmCountTarget)};
     get_stream_fn *get_stream;
-    get_int_fn *get_pointer_mode, *get_math_mode;
-    int pointer_mode = 0, math = 0;
+    get_int_fn *get_int[3];
+    int value[3] = {0}; /* of a library before 11.5, which has no target of multiprocessors, 0 */
     bool is_known;
 
     memcpy(&get_stream, &symbol[0], sizeof get_stream);
-    memcpy(&get_pointer_mode, &symbol[1], sizeof get_pointer_mode);
-    memcpy(&get_math_mode, &symbol[2], sizeof get_math_mode);
-    if (!get_stream || !get_pointer_mode || !get_math_mode)
+    memcpy(get_int, &symbol[1], sizeof get_int);
+    if (!get_stream || !get_int[0] || !get_int[1])
         return false;
     blas_depth++;
-    is_known = get_stream(handle, &call->stream) == BLAS_SUCCESS && get_pointer_mode(handle, &pointer_mode) == BLAS_SUCCESS &&
-               get_math_mode(handle, &math) == BLAS_SUCCESS;
+    is_known = get_stream(handle, &call->stream) == BLAS_SUCCESS;
+    for (int i = 0; i < 3 && get_int[i]; i++)
+        is_known = is_known && get_int[i](handle, &value[i]) == BLAS_SUCCESS;
     blas_depth--;
-    call->form.math = math;
+    call->form.scalars = value[0];
+    call->form.math = value[1];
+    if (value[2] != 0 && !call->form.special)
+        call->form.special = BLAS_FEW_PROCESSORS;
     call->workspace = blas_workspace_get(handle, &call->workspace_bytes);
-    call->form.is_on_device = pointer_mode != BLAS_SCALARS_ON_HOST;
     return is_known;
 }
 
@@ -75,10 +77,7 @@ static int scalar_type_of(int compute)
             blas_call call = {.name = #FUNCTION, .alpha = alpha, .beta = beta};                                  \
             blas_form *const form = &call.form;                                                                  \
                                                                                                                  \
-            *form = (blas_form){.m = m, .n = n, .k = k, .batch = 1, .op_a = op_a, .op_b = op_b};                 \
             form->epilogue = BLAS_EPILOGUE_NONE;                                                                 \
-            form->ld[BLAS_A] = lda, form->ld[BLAS_B] = ldb, form->ld[BLAS_C] = form->ld[BLAS_D] = ldc;           \
-            call.address[BLAS_A] = a, call.address[BLAS_B] = b, call.address[BLAS_C] = call.address[BLAS_D] = c; \
             description                                                                                          \
             if (begin(library, handle, &call, &visit))                                                           \
                 return BLAS_SUCCESS;                                                                             \
@@ -90,6 +89,11 @@ static int scalar_type_of(int compute)
         return status;                                                                                           \
     }
 /* clang-format on */
+
+#define SIZES                                                                                     \
+    form->m = m, form->n = n, form->k = k, form->batch = 1, form->op_a = op_a, form->op_b = op_b; \
+    form->ld[BLAS_A] = lda, form->ld[BLAS_B] = ldb, form->ld[BLAS_C] = form->ld[BLAS_D] = ldc;    \
+    call.address[BLAS_A] = a, call.address[BLAS_B] = b, call.address[BLAS_C] = call.address[BLAS_D] = c;
 
 #define TYPES(a, b, d, scalar, way)                                                                    \
     form->type[BLAS_A] = (a), form->type[BLAS_B] = (b), form->type[BLAS_C] = form->type[BLAS_D] = (d); \
@@ -107,21 +111,21 @@ static int scalar_type_of(int compute)
     ENTRY(name,                                                                                                             \
           (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const T *a, INT lda, const T *b, INT ldb, \
            const T *beta, T *c, INT ldc),                                                                                   \
-          (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), TYPES(type, type, type, type, way))
+          (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), SIZES TYPES(type, type, type, type, way))
 
 #define STRIDED(name, INT, T, type, way)                                                                                   \
     ENTRY(name,                                                                                                            \
           (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const T *a, INT lda, long long stride_a, \
            const T *b, INT ldb, long long stride_b, const T *beta, T *c, INT ldc, long long stride_c, INT batch),          \
           (handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch),         \
-          TYPES(type, type, type, type, way) STRIDES)
+          SIZES TYPES(type, type, type, type, way) STRIDES)
 
 #define BATCHED(name, INT, T, type, way)                                                                      \
     ENTRY(name,                                                                                               \
           (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const T *const *a, INT lda, \
            const T *const *b, INT ldb, const T *beta, T *const *c, INT ldc, INT batch),                       \
           (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch),                          \
-          TYPES(type, type, type, type, way) POINTERS)
+          SIZES TYPES(type, type, type, type, way) POINTERS)
 
 /* clang-format off */
 #define BOTH(MACRO, name, ...) MACRO(name, int, __VA_ARGS__) MACRO(name##_64, int64_t, __VA_ARGS__)
@@ -142,7 +146,7 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
           (void *handle, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, int type_a, INT lda, \
            const void *b, int type_b, INT ldb, const void *beta, void *c, int type_c, INT ldc, int compute, int algo),   \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algo),     \
-          TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute))
+          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute))
 
 #define STRIDED_OF_ANY(name, INT)                                                                                             \
     ENTRY(name,                                                                                                               \
@@ -151,7 +155,7 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
            INT ldc, long long stride_c, INT batch, int compute, int algo),                                                    \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc,      \
            stride_c, batch, compute, algo),                                                                                   \
-          TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute) STRIDES)
+          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute) STRIDES)
 
 #define BATCHED_OF_ANY(name, INT)                                                                                           \
     ENTRY(name,                                                                                                             \
@@ -159,14 +163,14 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
            INT lda, const void *const *b, int type_b, INT ldb, const void *beta, void *const *c, int type_c, INT ldc,       \
            INT batch, int compute, int algo),                                                                               \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo), \
-          TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute) POINTERS)
+          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute) POINTERS)
 
 #define WITH_F32(name, INT)                                                                                               \
     ENTRY(name,                                                                                                           \
           (void *handle, int op_a, int op_b, INT m, INT n, INT k, const float *alpha, const void *a, int type_a, INT lda, \
            const void *b, int type_b, INT ldb, const float *beta, void *c, int type_c, INT ldc),                          \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc),                     \
-          TYPES(type_a, type_b, type_c, BLAS_R_32F, BLAS_COMPUTE_32F))
+          SIZES TYPES(type_a, type_b, type_c, BLAS_R_32F, BLAS_COMPUTE_32F))
 
 OF_ANY(cublasGemmEx, int)
 OF_ANY(cublasGemmEx_64, int64_t)
@@ -176,6 +180,62 @@ BATCHED_OF_ANY(cublasGemmBatchedEx, int)
 BATCHED_OF_ANY(cublasGemmBatchedEx_64, int64_t)
 WITH_F32(cublasSgemmEx, int)
 WITH_F32(cublasSgemmEx_64, int64_t)
+
+/* ---- products that are only counted and timed ------------------------------------------------------------------------- */
+
+/* A real scalar stands for a complex one, as such products are left to cuBLAS. */
+BOTH(OF_TYPE, cublasCgemm_v2, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(OF_TYPE, cublasZgemm_v2, void, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(OF_TYPE, cublasCgemm3m, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(OF_TYPE, cublasZgemm3m, void, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(STRIDED, cublasCgemmStridedBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(STRIDED, cublasZgemmStridedBatched, void, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(STRIDED, cublasCgemm3mStridedBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(BATCHED, cublasCgemmBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(BATCHED, cublasZgemmBatched, void, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(BATCHED, cublasCgemm3mBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+WITH_F32(cublasCgemmEx, int)
+WITH_F32(cublasCgemmEx_64, int64_t)
+WITH_F32(cublasCgemm3mEx, int)
+WITH_F32(cublasCgemm3mEx_64, int64_t)
+
+/*
+ * Groups of batches, each of other sizes, which are arrays on the host; those of the first group and the number of all products
+ * stand for them.
+ */
+#define GROUPS                                                                                      \
+    form->special = BLAS_OTHER_SIZES;                                                               \
+    if (groups > 0 && op_a && op_b && m && n && k && lda && ldb && ldc && in_group) {               \
+        form->m = m[0], form->n = n[0], form->k = k[0], form->op_a = op_a[0], form->op_b = op_b[0]; \
+        form->ld[BLAS_A] = lda[0], form->ld[BLAS_B] = ldb[0];                                       \
+        form->ld[BLAS_C] = form->ld[BLAS_D] = ldc[0];                                               \
+        for (int64_t i = 0; i < groups; i++)                                                        \
+            form->batch += in_group[i];                                                             \
+    }                                                                                               \
+    form->is_pointers = 1;                                                                          \
+    call.address[BLAS_A] = a, call.address[BLAS_B] = b, call.address[BLAS_C] = call.address[BLAS_D] = c;
+
+#define GROUPED(name, INT, T, type, way)                                                                                     \
+    ENTRY(name,                                                                                                              \
+          (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const T *alpha,         \
+           const T *const *a, const INT *lda, const T *const *b, const INT *ldb, const T *beta, T *const *c, const INT *ldc, \
+           INT groups, const INT *in_group),                                                                                 \
+          (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups, in_group),                              \
+          GROUPS TYPES(type, type, type, type, way))
+
+#define GROUPED_OF_ANY(name, INT)                                                                                              \
+    ENTRY(                                                                                                                     \
+        name,                                                                                                                  \
+        (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const void *alpha,          \
+         const void *const *a, int type_a, const INT *lda, const void *const *b, int type_b, const INT *ldb, const void *beta, \
+         void *const *c, int type_c, const INT *ldc, INT groups, const INT *in_group, int compute),                            \
+        (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, groups, in_group, compute), \
+        GROUPS TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute))
+
+BOTH(GROUPED, cublasSgemmGroupedBatched, float, BLAS_R_32F, BLAS_COMPUTE_32F)
+BOTH(GROUPED, cublasDgemmGroupedBatched, double, BLAS_R_64F, BLAS_COMPUTE_64F)
+GROUPED_OF_ANY(cublasGemmGroupedBatchedEx, int)
+GROUPED_OF_ANY(cublasGemmGroupedBatchedEx_64, int64_t)
 
 /* ---- handles ---------------------------------------------------------------------------------------------------------- */
 

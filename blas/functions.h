@@ -17,20 +17,35 @@
 #define BLAS_EXPORT __attribute__((visibility("default")))
 
 /** The products of libcublas, each with a form whose sizes have 64 bits. X(name) */
-#define BLAS_PRODUCTS(X)          \
-    X(cublasSgemm_v2)             \
-    X(cublasDgemm_v2)             \
-    X(cublasHgemm)                \
-    X(cublasSgemmStridedBatched)  \
-    X(cublasDgemmStridedBatched)  \
-    X(cublasHgemmStridedBatched)  \
-    X(cublasSgemmBatched)         \
-    X(cublasDgemmBatched)         \
-    X(cublasHgemmBatched)         \
-    X(cublasSgemmEx)              \
-    X(cublasGemmEx)               \
-    X(cublasGemmStridedBatchedEx) \
-    X(cublasGemmBatchedEx)
+#define BLAS_PRODUCTS(X)           \
+    X(cublasSgemm_v2)              \
+    X(cublasDgemm_v2)              \
+    X(cublasHgemm)                 \
+    X(cublasSgemmStridedBatched)   \
+    X(cublasDgemmStridedBatched)   \
+    X(cublasHgemmStridedBatched)   \
+    X(cublasSgemmBatched)          \
+    X(cublasDgemmBatched)          \
+    X(cublasHgemmBatched)          \
+    X(cublasSgemmEx)               \
+    X(cublasGemmEx)                \
+    X(cublasGemmStridedBatchedEx)  \
+    X(cublasGemmBatchedEx)         \
+    X(cublasSgemmGroupedBatched)   \
+    X(cublasDgemmGroupedBatched)   \
+    X(cublasGemmGroupedBatchedEx)  \
+    X(cublasCgemm_v2)              \
+    X(cublasZgemm_v2)              \
+    X(cublasCgemm3m)               \
+    X(cublasZgemm3m)               \
+    X(cublasCgemmEx)               \
+    X(cublasCgemm3mEx)             \
+    X(cublasCgemmStridedBatched)   \
+    X(cublasZgemmStridedBatched)   \
+    X(cublasCgemm3mStridedBatched) \
+    X(cublasCgemmBatched)          \
+    X(cublasZgemmBatched)          \
+    X(cublasCgemm3mBatched)
 
 /** Functions that make a handle, or change its workspace. */
 #define BLAS_SETTERS(X)      \
@@ -40,10 +55,11 @@
     X(cublasDestroy_v2)
 
 /** Functions that are asked, and not replaced: first of libcublas, then of libcublasLt. */
-#define BLAS_GETTERS(X)   \
-    X(cublasGetStream_v2) \
-    X(cublasGetMathMode)  \
-    X(cublasGetPointerMode_v2)
+#define BLAS_GETTERS(X)        \
+    X(cublasGetStream_v2)      \
+    X(cublasGetMathMode)       \
+    X(cublasGetPointerMode_v2) \
+    X(cublasGetSmCountTarget)
 #define BLAS_LT_GETTERS(X)            \
     X(cublasLtMatmulDescGetAttribute) \
     X(cublasLtMatrixLayoutGetAttribute)

@@ -70,54 +70,102 @@ static bool know_layout(get_fn *ask, const void *object, layout *to)
     return true;
 }
 
-/* The number of an attribute that asks for something which blas_form does not say, plus 1; 0: there is none. */
-static int find_special(get_fn *ask, const void *desc)
-{
-    static const struct {
-        int attribute;
-        size_t bytes;
-        int64_t usual;
-    } known[] = {
-        {BLAS_DESC_TRANSC, 4, BLAS_OP_N},  {BLAS_DESC_FILL_MODE, 4, BLAS_FILL_FULL}, {BLAS_DESC_BIAS_BATCH_STRIDE, 8, 0},
-        {BLAS_DESC_C_SCALE_POINTER, 8, 0}, {BLAS_DESC_D_SCALE_POINTER, 8, 0},        {BLAS_DESC_AMAX_D_POINTER, 8, 0},
-        {BLAS_DESC_A_SCALE_MODE, 4, 0},    {BLAS_DESC_A_SCALE_MODE + 1, 4, 0},       {BLAS_DESC_A_SCALE_MODE + 2, 4, 0},
-        {BLAS_DESC_D_SCALE_MODE, 4, 0},    {BLAS_DESC_D_OUT_SCALE_POINTER, 8, 0}};
+/* An attribute that asks for something which blas_form does not say, where it is not 0. */
+typedef struct unknown {
+    int attribute;
+    size_t bytes;
+} unknown;
 
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+/* The number of the first of these attributes that is not 0, plus 1; 0: all are. */
+static int find_unknown(get_fn *ask, const void *desc, const unknown *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         int64_t value = 0;
 
-        if (known[i].attribute == BLAS_DESC_FILL_MODE)
-            value = BLAS_FILL_FULL;
-        get(ask, desc, known[i].attribute, &value, known[i].bytes);
-        if (value != known[i].usual)
-            return known[i].attribute + 1;
+        get(ask, desc, all[i].attribute, &value, all[i].bytes);
+        if (value != 0)
+            return all[i].attribute + 1;
     }
     return 0;
+}
+
+static int find_special(get_fn *ask, const void *desc, int epilogue)
+{
+    static const unknown of_all[] = {{BLAS_DESC_TRANSC, 4},
+                                     {BLAS_DESC_SM_COUNT_TARGET, 4},
+                                     {BLAS_DESC_AMAX_D_POINTER, 8},
+                                     {BLAS_DESC_SYNC_CHUNKS_OF_ROWS, 4},
+                                     {BLAS_DESC_SYNC_CHUNKS_OF_COLS, 4},
+                                     {BLAS_DESC_SYNC_IN_COUNTERS, 8},
+                                     {BLAS_DESC_SYNC_OUT_COUNTERS, 8},
+                                     {BLAS_DESC_D_OUT_SCALE_POINTER, 8},
+                                     {BLAS_DESC_EMULATION, 8}},
+                         of_aux[] = {{BLAS_DESC_AUX_SCALE_POINTER, 8}, {BLAS_DESC_AUX_AMAX_POINTER, 8}};
+    int32_t fill = BLAS_FILL_FULL;
+    int found;
+
+    get(ask, desc, BLAS_DESC_FILL_MODE, &fill, sizeof fill);
+    if (fill != BLAS_FILL_FULL)
+        return BLAS_DESC_FILL_MODE + 1;
+    found = find_unknown(ask, desc, of_all, sizeof of_all / sizeof of_all[0]);
+    if (found || !(epilogue & BLAS_EPILOGUE_AUX))
+        return found;
+    return find_unknown(ask, desc, of_aux, sizeof of_aux / sizeof of_aux[0]);
+}
+
+static void read_epilogue(get_fn *ask, const void *desc, blas_call *call)
+{
+    blas_form *form = &call->form;
+
+    form->epilogue = BLAS_EPILOGUE_NONE;
+    form->bias_type = form->aux_type = -1;
+    get(ask, desc, BLAS_DESC_EPILOGUE, &form->epilogue, sizeof form->epilogue);
+    if (form->epilogue & (BLAS_EPILOGUE_BIAS | BLAS_EPILOGUE_BIAS_GRADIENT)) {
+        get(ask, desc, BLAS_DESC_BIAS_POINTER, &call->bias.address, sizeof call->bias.address);
+        get(ask, desc, BLAS_DESC_BIAS_TYPE, &form->bias_type, sizeof form->bias_type);
+        get(ask, desc, BLAS_DESC_BIAS_BATCH_STRIDE, &call->bias.stride, sizeof call->bias.stride);
+    }
+    if (form->epilogue & BLAS_EPILOGUE_AUX) {
+        get(ask, desc, BLAS_DESC_AUX_POINTER, &call->aux.address, sizeof call->aux.address);
+        get(ask, desc, BLAS_DESC_AUX_TYPE, &form->aux_type, sizeof form->aux_type);
+        get(ask, desc, BLAS_DESC_AUX_LD, &call->aux.ld, sizeof call->aux.ld);
+        get(ask, desc, BLAS_DESC_AUX_BATCH_STRIDE, &call->aux.stride, sizeof call->aux.stride);
+    }
+}
+
+/* The scale of a matrix multiplies it, or of D what is stored. Only FP8 has them. */
+static void read_scales(get_fn *ask, const void *desc, blas_call *call)
+{
+    for (int i = 0; i < BLAS_MATRICES; i++) {
+        int32_t mode = BLAS_SCALE_OF_MATRIX;
+
+        get(ask, desc, BLAS_DESC_A_SCALE_POINTER + i, &call->scale[i], sizeof call->scale[i]);
+        if (!call->scale[i])
+            continue;
+        get(ask, desc, BLAS_DESC_A_SCALE_MODE + i, &mode, sizeof mode);
+        call->form.scale[i] = mode + 1;
+    }
 }
 
 static void read_desc(get_fn *ask, const void *desc, blas_call *call)
 {
     blas_form *form = &call->form;
-    int32_t pointer_mode = BLAS_SCALARS_ON_HOST;
 
-    form->epilogue = BLAS_EPILOGUE_NONE;
-    form->bias_type = -1;
+    form->scalars = BLAS_SCALARS_ON_HOST;
     get(ask, desc, BLAS_DESC_COMPUTE_TYPE, &form->compute, sizeof form->compute);
     get(ask, desc, BLAS_DESC_SCALE_TYPE, &form->scalar_type, sizeof form->scalar_type);
-    get(ask, desc, BLAS_DESC_POINTER_MODE, &pointer_mode, sizeof pointer_mode);
+    get(ask, desc, BLAS_DESC_POINTER_MODE, &form->scalars, sizeof form->scalars);
     get(ask, desc, BLAS_DESC_TRANSA, &form->op_a, sizeof form->op_a);
     get(ask, desc, BLAS_DESC_TRANSB, &form->op_b, sizeof form->op_b);
-    get(ask, desc, BLAS_DESC_EPILOGUE, &form->epilogue, sizeof form->epilogue);
-    get(ask, desc, BLAS_DESC_A_SCALE_POINTER, &call->scale[0], sizeof call->scale[0]);
-    get(ask, desc, BLAS_DESC_B_SCALE_POINTER, &call->scale[1], sizeof call->scale[1]);
-    if (form->epilogue & BLAS_EPILOGUE_BIAS) {
-        get(ask, desc, BLAS_DESC_BIAS_POINTER, &call->bias, sizeof call->bias);
-        get(ask, desc, BLAS_DESC_BIAS_TYPE, &form->bias_type, sizeof form->bias_type);
+    if (form->scalars == BLAS_SCALARS_ON_DEVICE) {
+        get(ask, desc, BLAS_DESC_ALPHA_BATCH_STRIDE, &call->alpha_stride, sizeof call->alpha_stride);
+        get(ask, desc, BLAS_DESC_BETA_BATCH_STRIDE, &call->beta_stride, sizeof call->beta_stride);
+    } else if (form->scalars != BLAS_SCALARS_ON_HOST) {
+        get(ask, desc, BLAS_DESC_ALPHA_VECTOR_BATCH_STRIDE, &call->alpha_stride, sizeof call->alpha_stride);
     }
-    form->has_scale[0] = call->scale[0] != NULL;
-    form->has_scale[1] = call->scale[1] != NULL;
-    form->is_on_device = pointer_mode != BLAS_SCALARS_ON_HOST;
-    form->is_special = find_special(ask, desc);
+    read_epilogue(ask, desc, call);
+    read_scales(ask, desc, call);
+    form->special = find_special(ask, desc, form->epilogue);
 }
 
 static bool has_size(const layout *is, int op, int64_t rows, int64_t cols)
@@ -150,12 +198,15 @@ static bool describe(blas_library *library, const void *desc, const void *const 
         form->type[i] = is[i].type;
         form->ld[i] = is[i].ld;
         form->stride[i] = is[i].stride;
-        if (is[i].order != 0 || is[i].plane != 0 || is[i].mode != 0 || is[i].batch != is[BLAS_D].batch)
-            form->is_special = -1;
+        form->is_by_rows[i] = is[i].order == BLAS_ORDER_ROW;
+        if (is[i].order > BLAS_ORDER_ROW || is[i].plane != 0 || is[i].mode > 1 || is[i].mode != is[BLAS_D].mode ||
+            is[i].batch != is[BLAS_D].batch)
+            form->special = BLAS_OTHER_MATRICES;
     }
+    form->is_pointers = is[BLAS_D].mode;
     if (!has_size(&is[BLAS_A], form->op_a, form->m, form->k) || !has_size(&is[BLAS_B], form->op_b, form->k, form->n) ||
         !has_size(&is[BLAS_C], BLAS_OP_N, form->m, form->n))
-        form->is_special = -1; /* cuBLASLt refuses it */
+        form->special = BLAS_OTHER_MATRICES; /* cuBLASLt refuses it */
     return true;
 }
 

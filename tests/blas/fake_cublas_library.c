@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_cublas_library: a libcublas for programs that tilejit with and tilejit trace run. */
-#include "fake_product.h"
+#include "fake_library.h"
 
 enum { HANDLES = 64, USED = 0x5eed };
 
 typedef struct handle {
-    int used, math, pointer_mode;
+    int used, math, pointer_mode, processors;
     void *stream;
 } handle;
 
@@ -78,6 +78,9 @@ EXPORT int cublasDestroy_v2(void *given)
 SETTER(cublasSetStream_v2, cublasGetStream_v2, void *, stream)
 SETTER(cublasSetMathMode, cublasGetMathMode, int, math)
 SETTER(cublasSetPointerMode_v2, cublasGetPointerMode_v2, int, pointer_mode)
+#if VERSION > 11 /* some releases of 11 have it */
+SETTER(cublasSetSmCountTarget, cublasGetSmCountTarget, int, processors)
+#endif
 
 EXPORT int cublasSetWorkspace_v2(void *given, void *workspace, size_t bytes)
 {
@@ -92,10 +95,11 @@ static int run(void *given, fake_product p)
     if (!h)
         return NOT_INITIALIZED;
     p.stream = h->stream;
-    p.is_on_device = h->pointer_mode;
-    p.d = (void *)(uintptr_t)p.c;
-    p.ldd = p.ldc;
-    p.stride_d = p.stride_c;
+    p.scalars = h->pointer_mode;
+    p.at[D] = p.at[C];
+    p.ld[D] = p.ld[C];
+    p.stride[D] = p.stride[C];
+    p.type[D] = p.type[C];
     return fake_compute(&p);
 }
 
@@ -104,12 +108,12 @@ static int scalar_of(int compute)
     return compute == COMPUTE_16F ? R_16F : compute == COMPUTE_64F ? R_64F : compute == COMPUTE_32I ? R_32I : R_32F;
 }
 
-#define PLAIN                                                                                                             \
-    .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .lda = lda, \
-    .ldb = ldb, .ldc = ldc
-#define STRIDES .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch
-#define OF(type, how) .type_a = type, .type_b = type, .type_c = type, .compute = how, .scalar_type = type
-#define GIVEN .type_a = type_a, .type_b = type_b, .type_c = type_c, .compute = compute, .scalar_type = scalar_of(compute)
+#define PLAIN                                                                                                \
+    .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta, .ld = {lda, ldb, ldc}, \
+    .at = {(void *)(uintptr_t)a, (void *)(uintptr_t)b, c}
+#define STRIDES .stride = {stride_a, stride_b, stride_c}, .batch = batch
+#define OF(a, how) .type = {a, a, a}, .compute = how, .scalar_type = a
+#define GIVEN .type = {type_a, type_b, type_c}, .compute = compute, .scalar_type = scalar_of(compute)
 
 #define FUNCTIONS(INT, suffix, letter, type, how)                                                                             \
     EXPORT int cublas##letter##gemmStridedBatched##suffix(                                                                    \
@@ -171,7 +175,47 @@ static int scalar_of(int compute)
     }
 
 ALL(int, )
+#if VERSION > 11 /* as the sizes of 64 bits and the groups */
 ALL(int64_t, _64)
+
+/* Groups of batches; that of the first type alone is there. */
+EXPORT int cublasSgemmGroupedBatched(void *h, const int *op_a, const int *op_b, const int *m, const int *n, const int *k,
+                                     const float *alpha, const float *const *a, const int *lda, const float *const *b,
+                                     const int *ldb, const float *beta, float *const *c, const int *ldc, int groups,
+                                     const int *in_group)
+{
+    int status = SUCCESS;
+    size_t first = 0;
+
+    for (int i = 0; status == SUCCESS && i < groups; i++) {
+        status = run(
+            h, (fake_product){.op_a = op_a[i],
+                              .op_b = op_b[i],
+                              .m = m[i],
+                              .n = n[i],
+                              .k = k[i],
+                              .alpha = &alpha[i],
+                              .beta = &beta[i],
+                              .ld = {lda[i], ldb[i], ldc[i]},
+                              .at = {(void *)(uintptr_t)&a[first], (void *)(uintptr_t)&b[first], (void *)(uintptr_t)&c[first]},
+                              .batch = in_group[i],
+                              .is_pointers = 1,
+                              OF(R_32F, COMPUTE_32F)});
+        first += (size_t)in_group[i];
+    }
+    return status;
+}
+#endif
+
+/* Complex numbers, which nobody looks at here. */
+EXPORT int cublasCgemm_v2(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int lda,
+                          const void *b, int ldb, const void *beta, void *c, int ldc)
+{
+    (void)op_a, (void)op_b, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta, (void)c;
+    (void)ldc;
+    atomic_fetch_add(&fake_computed, 1);
+    return find(h) ? SUCCESS : NOT_INITIALIZED;
+}
 
 /* The next library after this one that has this library's own function: there is none. */
 EXPORT void *fake_cublas_next(void)

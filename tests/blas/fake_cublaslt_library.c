@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_cublaslt_library: a libcublasLt for programs that tilejit with and tilejit trace run. */
-#include "fake_product.h"
+#include "fake_library.h"
 
-enum { ATTRIBUTES = 40, LAYOUT_WORDS = 8 };
+enum { ATTRIBUTES = 41, LAYOUT_WORDS = 8 };
 
 /* As many bytes as the real one, and all of them count. */
 typedef struct layout {
@@ -43,7 +43,7 @@ EXPORT int cublasLtMatmulDescCreate(void **made, int compute, int scale_type)
     d->value[1] = scale_type;
     d->value[6] = 2;
     d->value[7] = 1;
-    d->value[26] = -1;
+    d->value[22] = d->value[26] = -1;
     *made = d;
     return SUCCESS;
 }
@@ -54,9 +54,15 @@ EXPORT int cublasLtMatmulDescDestroy(void *d)
     return SUCCESS;
 }
 
+/* Those of a release: those of CUDA 11 have no modes of scales, and those before 13 no strides of alpha and beta. */
+static int has_attribute(int attribute, size_t bytes)
+{
+    return attribute >= 0 && attribute < (VERSION == 11 ? 27 : VERSION == 12 ? 38 : ATTRIBUTES) && bytes <= 8;
+}
+
 EXPORT int cublasLtMatmulDescSetAttribute(void *d, int attribute, const void *value, size_t bytes)
 {
-    if (attribute < 0 || attribute >= ATTRIBUTES || bytes > 8)
+    if (!has_attribute(attribute, bytes))
         return INVALID_VALUE;
     ((desc *)d)->value[attribute] = 0;
     memcpy(&((desc *)d)->value[attribute], value, bytes);
@@ -65,7 +71,7 @@ EXPORT int cublasLtMatmulDescSetAttribute(void *d, int attribute, const void *va
 
 EXPORT int cublasLtMatmulDescGetAttribute(const void *d, int attribute, void *value, size_t bytes, size_t *written)
 {
-    if (attribute < 0 || attribute >= ATTRIBUTES || bytes > 8)
+    if (!has_attribute(attribute, bytes))
         return INVALID_VALUE;
     memcpy(value, &((const desc *)d)->value[attribute], bytes);
     *written = bytes;
@@ -123,34 +129,44 @@ EXPORT int cublasLtMatmul(void *handle, const void *given, const void *alpha, co
                           const void *b, const void *layout_b, const void *beta, const void *c, const void *layout_c, void *d,
                           const void *layout_d, const void *algo, void *workspace, size_t workspace_bytes, void *stream)
 {
-    const desc *is = given;
-    const layout *la = layout_a, *lb = layout_b, *lc = layout_c, *ld = layout_d;
-    fake_product p = {.alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = d, .batch = ld->batch, .stream = stream};
+    const int64_t *const value = ((const desc *)given)->value;
+    const layout *of[] = {layout_a, layout_b, layout_c, layout_d};
+    fake_product p = {.alpha = alpha,
+                      .beta = beta,
+                      .at = {(void *)(uintptr_t)a, (void *)(uintptr_t)b, (void *)(uintptr_t)c, d},
+                      .batch = of[D]->batch,
+                      .stream = stream,
+                      .is_pointers = of[D]->mode};
 
     (void)algo, (void)workspace, (void)workspace_bytes;
     if (handle != &fake_driver)
         return NOT_INITIALIZED;
-    if (ld->order || lc->type != ld->type)
-        return NOT_SUPPORTED;
-    p.compute = (int)is->value[0];
-    p.scalar_type = (int)is->value[1];
-    p.is_on_device = (int)is->value[2];
-    p.op_a = (int)is->value[3];
-    p.op_b = (int)is->value[4];
-    p.epilogue = (int)is->value[7];
-    p.scale_a = (const void *)(uintptr_t)is->value[17];
-    p.scale_b = (const void *)(uintptr_t)is->value[18];
-    if (p.epilogue & EPILOGUE_BIAS) {
-        p.bias = (const void *)(uintptr_t)is->value[8];
-        p.bias_type = (int)(int32_t)is->value[26] < 0 ? ld->type : (int)is->value[26];
+    p.compute = (int)value[0];
+    p.scalar_type = (int)value[1];
+    p.scalars = (int)value[2];
+    p.op_a = (int)value[3];
+    p.op_b = (int)value[4];
+    p.epilogue = (int)value[7];
+    p.bias = (void *)(uintptr_t)value[8];
+    p.bias_stride = value[10];
+    p.aux = (void *)(uintptr_t)value[11];
+    p.aux_ld = value[12];
+    p.aux_stride = value[13];
+    p.alpha_stride = value[14];
+    p.aux_type = (int)(int32_t)value[22] < 0 ? of[D]->type : (int)value[22];
+    p.bias_type = (int)(int32_t)value[26] < 0 ? of[D]->type : (int)value[26];
+    for (int i = 0; i < MATRICES; i++) {
+        if (of[i]->order > 1)
+            return NOT_SUPPORTED;
+        p.by_rows[i] = of[i]->order;
+        p.type[i] = of[i]->type;
+        p.ld[i] = of[i]->ld;
+        p.stride[i] = of[i]->stride;
+        p.scale[i] = (const void *)(uintptr_t)value[17 + i];
+        p.scale_mode[i] = (int)value[31 + i];
     }
-    p.type_a = la->type;
-    p.type_b = lb->type;
-    p.type_c = ld->type;
-    p.m = (int64_t)ld->rows;
-    p.n = (int64_t)ld->cols;
-    p.k = (int64_t)(p.op_a ? la->rows : la->cols);
-    p.lda = la->ld, p.ldb = lb->ld, p.ldc = lc->ld, p.ldd = ld->ld;
-    p.stride_a = la->stride, p.stride_b = lb->stride, p.stride_c = lc->stride, p.stride_d = ld->stride;
+    p.m = (int64_t)of[D]->rows;
+    p.n = (int64_t)of[D]->cols;
+    p.k = (int64_t)(p.op_a ? of[A]->rows : of[A]->cols);
     return fake_compute(&p);
 }

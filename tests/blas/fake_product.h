@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_product: a product as the fakes of libcublas and libcublasLt compute it: on the host, by the definition. Device memory
- * is copied by the driver that TILEJIT_EMULATOR names. In a capture nothing is computed or recorded.
+ * fake_product: a product of cuBLAS or cuBLASLt, computed on the host by the definition. The fakes of libcublas and libcublasLt
+ * compute by it, with device memory that is copied by the driver that TILEJIT_EMULATOR names; tests compute by it what they
+ * expect, in host memory. In a capture nothing is computed or recorded.
  */
 #ifndef TJ_BLAS_FAKE_PRODUCT_H
 #define TJ_BLAS_FAKE_PRODUCT_H
@@ -21,13 +22,18 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E5M2 = 29 };
 enum { COMPUTE_16F = 64, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72 };
-enum { EPILOGUE_RELU = 2, EPILOGUE_BIAS = 4, EPILOGUE_GELU = 32 };
+enum { RELU = 2, BIAS = 4, BIAS_GRADIENT = 16, GELU = 32, DGELU = 64, AUX = 128 }; /* of an epilogue */
+enum { ON_HOST, ON_DEVICE, VECTORS, ALPHA_VECTOR, ALPHA_VECTOR_BETA_ON_HOST };     /* alpha and beta */
+enum { OF_MATRIX = 0, OF_ROW = 3, ALONG_K = 4, OF_BLOCK = 5 };                     /* scales */
+enum { A, B, C, D, MATRICES };
 
 typedef struct fake_product {
-    int op_a, op_b, type_a, type_b, type_c, compute, scalar_type, epilogue, bias_type, is_on_device, is_pointers;
-    int64_t m, n, k, lda, ldb, ldc, ldd, stride_a, stride_b, stride_c, stride_d, batch;
-    const void *alpha, *beta, *a, *b, *c, *bias, *scale_a, *scale_b;
-    void *d, *stream;
+    int type[MATRICES], by_rows[MATRICES], scale_mode[MATRICES], op_a, op_b; /* op: 0, or 1 for the transpose */
+    int compute, scalar_type, scalars, epilogue, bias_type, aux_type, is_pointers;
+    int64_t m, n, k, batch, ld[MATRICES], stride[MATRICES];
+    int64_t alpha_stride, bias_stride, aux_ld, aux_stride;
+    const void *alpha, *beta, *scale[MATRICES];
+    void *at[MATRICES], *bias, *aux, *stream;
 } fake_product;
 
 static struct {
@@ -36,36 +42,7 @@ static struct {
     int (*is_capturing)(void *stream, int *status);
 } fake_driver;
 
-static atomic_int fake_computed;
-
-static void *fake_look_up(void *driver, const char *name, void *function)
-{
-    void *symbol = dlsym(driver, name);
-
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol;
-}
-
-static int fake_is_open;
-
-static void fake_find_driver(void)
-{
-    const char *path = getenv("TILEJIT_EMULATOR");
-    void *driver = dlopen(path ? path : "libcuda.so.1", RTLD_NOW);
-
-    fake_is_open = driver && fake_look_up(driver, "cuMemcpyDtoH_v2", &fake_driver.to_host) &&
-                   fake_look_up(driver, "cuMemcpyHtoD_v2", &fake_driver.to_device) &&
-                   fake_look_up(driver, "cuStreamIsCapturing", &fake_driver.is_capturing);
-}
-
-static int fake_open_driver(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    return pthread_once(&once, fake_find_driver) == 0 && fake_is_open;
-}
-
-static tj_type fake_type(int id)
+static inline tj_type fake_type(int id)
 {
     switch (id) {
     case R_64F:
@@ -87,116 +64,233 @@ static tj_type fake_type(int id)
     }
 }
 
-static size_t fake_bytes(int id)
+static inline size_t fake_bytes(int id)
 {
-    const tj_type type = fake_type(id);
-
-    return type == TJ_F64 ? 8 : type == TJ_F32 || type == TJ_S32 ? 4 : type == TJ_F16 || type == TJ_BF16 ? 2 : 1;
+    return tj_type_bytes(fake_type(id));
 }
 
-static double fake_number(const fake_product *p, const void *at, int type)
-{
-    char copy[8] = {0};
+/* ---- matrices in memory ---------------------------------------------------------------------------------------------- */
 
-    if (!p->is_on_device)
-        memcpy(copy, at, fake_bytes(type));
-    else if (fake_driver.to_host(copy, (uint64_t)(uintptr_t)at, fake_bytes(type)) != 0)
-        return NAN;
-    return tj_read_number(fake_type(type), copy, 0);
+/* A matrix or a vector of one product of a batch, copied to the host. */
+typedef struct fake_copy {
+    char *bytes;
+    uint64_t address;
+    int64_t ld, lines, length; /* lines of `length` elements, ld apart */
+    int type, by_rows, is_new;
+} fake_copy;
+
+/* is_taken 0: there is none. Returns 0 if it cannot be read. */
+static inline int fake_fetch(fake_copy *to, int is_taken, int type, const void *base, int64_t lines, int64_t length, int64_t ld)
+{
+    const size_t bytes = ((size_t)(lines - 1) * (size_t)ld + (size_t)length) * fake_bytes(type);
+
+    *to = (fake_copy){.type = type, .lines = lines, .length = length, .ld = ld, .address = (uint64_t)(uintptr_t)base};
+    if (!is_taken || lines < 1 || length < 1)
+        return 1;
+    to->bytes = malloc(bytes);
+    return to->bytes && base && fake_driver.to_host(to->bytes, to->address, bytes) == 0;
 }
 
-/* The matrix of number `index` of a batch, whose columns are of `rows` elements. NULL: it cannot be read. */
-static void *fake_fetch(const fake_product *p, const void *base, int type, int64_t rows, int64_t cols, int64_t ld,
-                        int64_t stride, int64_t index, uint64_t *where)
+static inline int fake_fetch_matrix(fake_copy *to, int is_taken, const fake_product *p, int which, int64_t rows, int64_t cols,
+                                    int64_t index)
 {
-    const size_t bytes = ((size_t)(cols - 1) * (size_t)ld + (size_t)rows) * fake_bytes(type);
-    uint64_t address = (uint64_t)(uintptr_t)base;
-    void *copy = malloc(bytes);
+    uint64_t address = (uint64_t)(uintptr_t)p->at[which];
+    const int by_rows = p->by_rows[which];
 
-    if (p->is_pointers) {
-        if (fake_driver.to_host(&address, address + 8 * (uint64_t)index, 8) != 0)
-            address = 0;
-    } else {
-        address += (uint64_t)(index * stride) * fake_bytes(type);
-    }
-    *where = address;
-    if (copy && fake_driver.to_host(copy, address, bytes) == 0)
-        return copy;
-    free(copy);
-    return NULL;
+    if (is_taken && p->is_pointers && fake_driver.to_host(&address, address + 8 * (uint64_t)index, 8) != 0)
+        return 0;
+    if (!p->is_pointers)
+        address += (uint64_t)(index * p->stride[which]) * fake_bytes(p->type[which]);
+    if (!fake_fetch(to, is_taken, p->type[which], (void *)(uintptr_t)address, by_rows ? rows : cols, by_rows ? cols : rows,
+                    p->ld[which]))
+        return 0;
+    to->by_rows = by_rows;
+    return 1;
 }
 
-static double fake_finish(const fake_product *p, double value, double bias)
+static inline int64_t fake_place(const fake_copy *of, int64_t row, int64_t col)
 {
-    if (p->epilogue & EPILOGUE_BIAS)
-        value += bias;
-    if (p->epilogue & EPILOGUE_RELU)
+    return of->by_rows ? row * of->ld + col : col * of->ld + row;
+}
+
+static inline double fake_element(const fake_copy *of, int64_t row, int64_t col)
+{
+    return tj_read_number(fake_type(of->type), of->bytes, fake_place(of, row, col));
+}
+
+static inline void fake_set(fake_copy *of, int64_t row, int64_t col, double value)
+{
+    tj_write_number(fake_type(of->type), of->bytes, fake_place(of, row, col), value);
+    of->is_new = 1;
+}
+
+/* Write back what is new, without the gaps; returns 0 if that fails. */
+static inline int fake_put_back(fake_copy *of)
+{
+    const size_t line = (size_t)of->ld * fake_bytes(of->type);
+    int is_done = 1;
+
+    for (int64_t i = 0; i < of->lines && of->is_new; i++)
+        is_done &= fake_driver.to_device(of->address + (uint64_t)i * line, of->bytes + (size_t)i * line,
+                                         (size_t)of->length * fake_bytes(of->type)) == 0;
+    free(of->bytes);
+    return is_done;
+}
+
+/* ---- one product ----------------------------------------------------------------------------------------------------- */
+
+enum { X_A, X_B, X_C, X_D, X_BIAS, X_AUX, X_ALPHA, X_BETA, X_SCALES, COPIES = X_SCALES + MATRICES };
+
+/* The scale of row r of op(A), or of column r of op(B), at place i along k. */
+static inline double fake_scale(const fake_copy *of, int mode, int64_t rows, int64_t k, int64_t r, int64_t i)
+{
+    const int64_t parts = ((k + 127) / 128 + 3) / 4 * 4;
+
+    return !of->bytes ? 1
+                      : fake_element(of,
+                                     mode == OF_ROW     ? r
+                                     : mode == ALONG_K  ? i / 128 * rows + r
+                                     : mode == OF_BLOCK ? r / 128 * parts + i / 128
+                                                        : 0,
+                                     0);
+}
+
+static inline int64_t fake_scale_count(int mode, int64_t rows, int64_t k)
+{
+    const int64_t parts = (k + 127) / 128;
+
+    return mode == OF_ROW     ? rows
+           : mode == ALONG_K  ? rows * parts
+           : mode == OF_BLOCK ? (rows + 127) / 128 * ((parts + 3) / 4 * 4)
+                              : 1;
+}
+
+static inline double fake_gelu(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+static inline double fake_gelu_slope(double x)
+{
+    const double t = tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+}
+
+static inline double fake_value(const fake_product *p, fake_copy x[COPIES], int64_t row, int64_t col)
+{
+    const int64_t of_alpha = p->scalars >= VECTORS ? row : 0, of_beta = p->scalars == VECTORS ? row : 0;
+    const double alpha = fake_element(&x[X_ALPHA], of_alpha, 0),
+                 beta = x[X_BETA].bytes ? fake_element(&x[X_BETA], of_beta, 0) : 0;
+    double sum = 0, value;
+
+    for (int64_t i = 0; i < p->k && alpha != 0; i++)
+        sum += fake_element(&x[X_A], p->op_a ? i : row, p->op_a ? row : i) *
+               fake_element(&x[X_B], p->op_b ? col : i, p->op_b ? i : col) *
+               fake_scale(&x[X_SCALES + A], p->scale_mode[A], p->m, p->k, row, i) *
+               fake_scale(&x[X_SCALES + B], p->scale_mode[B], p->n, p->k, col, i);
+    value = alpha * sum;
+    if (beta != 0)
+        value += beta * fake_element(&x[X_C], row, col) * fake_scale(&x[X_SCALES + C], OF_MATRIX, 0, 0, 0, 0);
+    if (p->epilogue & BIAS)
+        value += fake_element(&x[X_BIAS], row, 0);
+    if (p->epilogue & RELU)
         value = value < 0 ? 0 : value;
-    if (p->epilogue & EPILOGUE_GELU)
-        value = value / 2 * (1 + tanh(sqrt(2 / M_PI) * (value + 0.044715 * value * value * value)));
+    if (p->epilogue & GELU && p->epilogue & AUX)
+        fake_set(&x[X_AUX], row, col, value);
+    if (p->epilogue & GELU)
+        value = fake_gelu(value);
+    if (p->epilogue & DGELU)
+        value *= fake_gelu_slope(fake_element(&x[X_AUX], row, col));
     return value;
 }
 
-static int fake_one(const fake_product *p, int64_t index, double alpha, double beta)
+static inline const char *fake_past(const void *base, int64_t elements, int type)
 {
-    const tj_type type_a = fake_type(p->type_a), type_b = fake_type(p->type_b), type_c = fake_type(p->type_c);
-    const int64_t rows_a = p->op_a ? p->k : p->m, cols_a = p->op_a ? p->m : p->k;
-    const int64_t rows_b = p->op_b ? p->n : p->k, cols_b = p->op_b ? p->k : p->n;
-    uint64_t unused, at;
-    void *a = p->k > 0 ? fake_fetch(p, p->a, p->type_a, rows_a, cols_a, p->lda, p->stride_a, index, &unused) : NULL;
-    void *b = p->k > 0 ? fake_fetch(p, p->b, p->type_b, rows_b, cols_b, p->ldb, p->stride_b, index, &unused) : NULL;
-    void *c = beta != 0 ? fake_fetch(p, p->c, p->type_c, p->m, p->n, p->ldc, p->stride_c, index, &unused) : NULL;
-    void *d = fake_fetch(p, p->d, p->type_c, p->m, p->n, p->ldd, p->stride_d, index, &at);
-    char *bias = p->bias ? malloc((size_t)p->m * 8) : NULL;
-    int status = SUCCESS;
-
-    if ((p->k > 0 && (!a || !b)) || (beta != 0 && !c) || !d ||
-        (bias && fake_driver.to_host(bias, (uint64_t)(uintptr_t)p->bias, (size_t)p->m * fake_bytes(p->bias_type)) != 0))
-        status = INVALID_VALUE;
-    for (int64_t col = 0; status == SUCCESS && col < p->n; col++) {
-        for (int64_t row = 0; row < p->m; row++) {
-            double sum = 0, value;
-
-            for (int64_t i = 0; i < p->k; i++)
-                sum += tj_read_number(type_a, a, p->op_a ? row * p->lda + i : i * p->lda + row) *
-                       tj_read_number(type_b, b, p->op_b ? i * p->ldb + col : col * p->ldb + i);
-            value = alpha * sum + (beta != 0 ? beta * tj_read_number(type_c, c, col * p->ldc + row) : 0);
-            value = fake_finish(p, value, bias ? tj_read_number(fake_type(p->bias_type), bias, row) : 0);
-            tj_write_number(type_c, d, col * p->ldd + row, value);
-        }
-        if (fake_driver.to_device(at + (uint64_t)(col * p->ldd) * fake_bytes(p->type_c),
-                                  (char *)d + (size_t)(col * p->ldd) * fake_bytes(p->type_c),
-                                  (size_t)p->m * fake_bytes(p->type_c)) != 0)
-            status = INVALID_VALUE;
-    }
-    free(a);
-    free(b);
-    free(c);
-    free(d);
-    free(bias);
-    return status;
+    return base ? (const char *)base + (size_t)elements * fake_bytes(type) : NULL;
 }
 
-static int fake_compute(const fake_product *p)
+/* Copy all that product number `index` has; a factor on the host is its own copy. */
+static inline int fake_fetch_all(const fake_product *p, fake_copy x[COPIES], int64_t index)
 {
-    double alpha = fake_number(p, p->alpha, p->scalar_type), beta = fake_number(p, p->beta, p->scalar_type);
+    const int64_t vector = p->scalars >= VECTORS ? p->m : 1;
+    const int has_bias = p->epilogue & (BIAS | BIAS_GRADIENT), has_aux = p->epilogue & AUX;
+    int is_done = 1;
+
+    for (int i = 0; i < 2; i++) {
+        const int is_host = p->scalars == ON_HOST || (i && p->scalars == ALPHA_VECTOR_BETA_ON_HOST);
+        const void *const at = i ? p->beta : p->alpha;
+        const int64_t count = i && p->scalars != VECTORS ? 1 : vector;
+
+        if (i && p->scalars == ALPHA_VECTOR)
+            x[X_BETA] = (fake_copy){0};
+        else if (is_host)
+            x[X_ALPHA + i] =
+                (fake_copy){.type = p->scalar_type, .bytes = memcpy(malloc(8), at, fake_bytes(p->scalar_type)), .ld = 1};
+        else
+            is_done &= fake_fetch(&x[X_ALPHA + i], 1, p->scalar_type, fake_past(at, index * p->alpha_stride, p->scalar_type), 1,
+                                  count, count);
+    }
+    if (!is_done)
+        return 0;
+    const int is_zero = p->scalars < VECTORS && fake_element(&x[X_ALPHA], 0, 0) == 0;
+    const int has_c = x[X_BETA].bytes && (p->scalars == VECTORS || fake_element(&x[X_BETA], 0, 0) != 0);
+
+    is_done &= fake_fetch_matrix(&x[X_A], p->k > 0 && !is_zero, p, A, p->op_a ? p->k : p->m, p->op_a ? p->m : p->k, index);
+    is_done &= fake_fetch_matrix(&x[X_B], p->k > 0 && !is_zero, p, B, p->op_b ? p->n : p->k, p->op_b ? p->k : p->n, index);
+    is_done &= fake_fetch_matrix(&x[X_C], has_c, p, C, p->m, p->n, index);
+    is_done &= fake_fetch_matrix(&x[X_D], 1, p, D, p->m, p->n, index);
+    is_done &=
+        fake_fetch(&x[X_BIAS], has_bias, p->bias_type, fake_past(p->bias, index * p->bias_stride, p->bias_type), 1, p->m, p->m);
+    is_done &= fake_fetch(&x[X_AUX], has_aux, p->aux_type, fake_past(p->aux, index * p->aux_stride, p->aux_type), p->n, p->m,
+                          p->aux_ld);
+    for (int i = 0; i < MATRICES; i++) {
+        const int64_t scales = fake_scale_count(p->scale_mode[i], i == A ? p->m : p->n, p->k);
+
+        is_done &= fake_fetch(&x[X_SCALES + i], p->scale[i] != NULL, R_32F, p->scale[i], 1, scales, scales);
+    }
+    return is_done;
+}
+
+static inline int fake_one(const fake_product *p, int64_t index)
+{
+    fake_copy x[COPIES] = {{0}};
+    int is_done = fake_fetch_all(p, x, index);
+
+    for (int64_t row = 0; is_done && row < p->m; row++) {
+        double sum = 0;
+
+        for (int64_t col = 0; col < p->n; col++) {
+            const double value = fake_value(p, x, row, col);
+
+            sum += value;
+            fake_set(&x[X_D], row, col, value * fake_scale(&x[X_SCALES + D], OF_MATRIX, 0, 0, 0, 0));
+        }
+        if (p->epilogue & BIAS_GRADIENT)
+            fake_set(&x[X_BIAS], row, 0, sum);
+    }
+    for (int i = 0; i < COPIES; i++)
+        is_done &= fake_put_back(&x[i]);
+    return is_done ? SUCCESS : INVALID_VALUE;
+}
+
+static inline int fake_evaluate(const fake_product *p)
+{
     int captured = 0, status = SUCCESS;
 
-    atomic_fetch_add(&fake_computed, 1);
-    if (p->lda < 1 || p->ldb < 1 || p->ldc < p->m || p->ldd < p->m || p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
+    for (int i = 0; i < MATRICES; i++) {
+        const int op = i == A ? p->op_a : i == B ? p->op_b : 0;
+        const int64_t rows = i == B ? p->k : p->m, cols = i == A ? p->k : p->n;
+
+        if (p->ld[i] < 1 || p->ld[i] < ((p->by_rows[i] != 0) == (op != 0) ? rows : cols))
+            return INVALID_VALUE;
+    }
+    if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
         return INVALID_VALUE;
     if (fake_driver.is_capturing(p->stream, &captured) != 0 || captured)
         return SUCCESS;
-    for (int i = 0; i < 2; i++) {
-        const void *scale = i ? p->scale_b : p->scale_a;
-        float number = 1;
-
-        if (scale && fake_driver.to_host(&number, (uint64_t)(uintptr_t)scale, sizeof number) != 0)
-            return INVALID_VALUE;
-        alpha *= (double)number;
-    }
     for (int64_t i = 0; status == SUCCESS && p->m > 0 && p->n > 0 && i < p->batch; i++)
-        status = fake_one(p, i, alpha, beta);
+        status = fake_one(p, i);
     return status;
 }
 

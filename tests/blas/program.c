@@ -5,13 +5,14 @@
 /* tier: change; sanitizers: only; run: blas/inside_edges edges; env: TILEJIT_BLAS=with:always */
 /* tier: change; sanitizers: only; run: blas/inside_workspace workspace; env: TILEJIT_BLAS=with:always */
 /*
- * program: a program that multiplies by cuBLAS, checks each product, and knows nothing of TileJIT. Operands are small integers,
- * so that all products but those of gelu are exact.
+ * program: a program that multiplies by cuBLAS, checks each product, and knows nothing of TileJIT.
  *
- *     program random COUNT SEED [wait]   COUNT products of all kinds, each 4 times; wait: until the library is no longer asked;
- *                                        of NVIDIA's library, which does not say that: the seconds to wait once
+ *     program random COUNT SEED [wait]   COUNT products of all kinds, each 4 times; wait: until the library is no longer asked,
+ *                                        and then as often again, with other operands; of NVIDIA's library, which does not say
+ *                                        that: the seconds to wait once
  *     program edges                      calls that are refused, do nothing, or are unusual
  *     program often                      one product until it is first taken, and 40 times more
+ *     program zeros                      factors of 0 in device memory
  *     program again                      is the first call taken, a second after the handle was made? Then calls until 80 were taken,
  *                                        or 300 were made
  *     program idle LIBRARY               a library is opened, and nothing is called
@@ -33,11 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "number.h"
-
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28 };
-enum { COMPUTE_16F = 64, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72 };
-enum { POOL_BYTES = 1 << 22, MOST = 40 };
+#include "drawn_product.h"
 
 /* clang-format off */
 #define GEMM(T) int op_a, int op_b, T m, T n, T k, const void *alpha, const void *a, T lda
@@ -48,7 +45,7 @@ enum { POOL_BYTES = 1 << 22, MOST = 40 };
     X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes))                                                 \
     X(cublasSetMathMode, (void *handle, int mode))                                                                          \
     X(cublasSetPointerMode_v2, (void *handle, int mode))                                                                    \
-    BLAS(X, , int) BLAS(X, _64, int64_t)                                                                                    \
+    BLAS(X, , int)                                                                                                          \
     X(cublasLtCreate, (void **handle))                                                                                      \
     X(cublasLtMatmulDescCreate, (void **desc, int compute, int type))                                                       \
     X(cublasLtMatmulDescSetAttribute, (void *desc, int attribute, const void *value, size_t bytes))                         \
@@ -59,6 +56,13 @@ enum { POOL_BYTES = 1 << 22, MOST = 40 };
     X(cublasLtMatmul, (void *handle, void *desc, const void *alpha, const void *a, void *layout_a, const void *b,           \
        void *layout_b, const void *beta, const void *c, void *layout_c, void *d, void *layout_d, const void *algo,          \
        void *workspace, size_t workspace_bytes, void *stream))
+#define FROM_12(X)                                                                                                          \
+    BLAS(X, _64, int64_t)                                                                                                   \
+    X(cublasSetSmCountTarget, (void *handle, int count))                                                                    \
+    X(cublasSgemmGroupedBatched, (void *handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, \
+       const float *alpha, const float *const *a, const int *lda, const float *const *b, const int *ldb, const float *beta, \
+       float *const *c, const int *ldc, int groups, const int *in_group))                                                   \
+    X(cublasCgemm_v2, (void *h, GEMM(int), const void *b, int ldb, const void *beta, void *c, int ldc))
 #define COUNTS(X)                                                                                                           \
     X(fake_cublas_count, (void))                                                                                            \
     X(fake_cublaslt_count, (void))
@@ -83,6 +87,7 @@ enum { POOL_BYTES = 1 << 22, MOST = 40 };
 static struct {
 #define MEMBER(name, parameters) int(*name) parameters;
     FUNCTIONS(MEMBER)
+    FROM_12(MEMBER) /* NULL: the library is older */
     COUNTS(MEMBER) /* NULL: the library is NVIDIA's */
 #undef MEMBER
 } lib;
@@ -98,12 +103,12 @@ static struct {
 #ifndef OPENS
 #define DECLARE(name, parameters) extern int name parameters;
 FUNCTIONS(DECLARE)
+FROM_12(DECLARE)
 COUNTS(DECLARE)
 extern void *fake_cublas_next(void);
 #endif
 
 static void *context;
-static _Thread_local unsigned long long seed = 1;
 
 static void die(const char *why)
 {
@@ -121,14 +126,28 @@ static void find(void *library, const char *name, void *function)
 }
 
 #ifdef OPENS
+static void *open_one(const char *name)
+{
+    const char *version = getenv("VERSION");
+    char file[32];
+
+    snprintf(file, sizeof file, "%s%s", name, version ? version : "13");
+    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
 static void open_libraries(const char *blas, const char *lt)
 {
-    void *handle[2] = {dlopen(blas, RTLD_NOW | RTLD_LOCAL), dlopen(lt, RTLD_NOW | RTLD_LOCAL)};
+    void *handle[2] = {open_one(blas), open_one(lt)};
 
     if (!handle[0] || !handle[1])
         die(dlerror());
 #define FIND(name, parameters) find(handle[strncmp(#name, "cublasLt", 8) == 0], #name, &lib.name);
     FUNCTIONS(FIND)
+#undef FIND
+#define FIND(name, parameters)   \
+    if (dlsym(handle[0], #name)) \
+        find(handle[0], #name, &lib.name);
+    FROM_12(FIND)
 #undef FIND
     if (dlsym(handle[0], "fake_cublas_count")) {
         find(handle[0], "fake_cublas_count", &lib.fake_cublas_count);
@@ -141,6 +160,7 @@ static void open_libraries(const char *blas, const char *lt)
     (void)blas, (void)lt;
 #define FIND(name, parameters) lib.name = name;
     FUNCTIONS(FIND)
+    FROM_12(FIND)
     COUNTS(FIND)
 #undef FIND
 }
@@ -172,49 +192,34 @@ static void open_driver(void)
         die("no device");
 }
 
-static int drawn(int from, int to)
-{
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-    return from + (int)((seed >> 33) % (unsigned long long)(to - from + 1));
-}
-
 /* ---- a product ------------------------------------------------------------------------------------------------------- */
 
-typedef enum kind { PLAIN, STRIDED, BATCHED, EX, EX_STRIDED, EX_BATCHED, SEX, LT, KINDS } kind;
-
-typedef struct product {
-    kind kind;
-    bool is_64, has_bias, has_scales, is_apart;                     /* is_apart: D is not C */
-    int op_a, op_b, type_a, type_c, compute, scalar_type, function; /* function: 0, relu 2, gelu 32 */
-    int64_t m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
-    double alpha, beta;
-} product;
-
-/* A matrix for each product of the batch: its values on the host, and where they are on the device. */
-typedef struct buffer {
-    char *host;
-    uint64_t device, pointers;
-    size_t elements, bytes;
-    int type;
-} buffer;
-
+/* The operands on the host and on the device. */
 typedef struct job {
-    product p;
-    buffer a, b, c, d, bias; /* d: c itself, unless they are apart */
-    uint64_t scales;
-    char alpha[8], beta[8];
+    drawn_product one;
+    char *host[PARTS];
+    uint64_t device[PARTS], arrays[MATRICES];
     void *handle, *lt, *stream;
+    int attribute; /* of a description, which is set too; 0: none is */
 } job;
 
-static tj_type type_of(int id)
+static int copy_to_host(void *to, uint64_t from, size_t bytes)
 {
-    return id == R_64F       ? TJ_F64
-           : id == R_16F     ? TJ_F16
-           : id == R_8I      ? TJ_S8
-           : id == R_32I     ? TJ_S32
-           : id == R_16BF    ? TJ_BF16
-           : id == R_8F_E4M3 ? TJ_E4M3
-                             : TJ_F32;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
+static int copy_to_device(uint64_t to, const void *from, size_t bytes)
+{
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return 0;
+}
+
+static int never_captures(void *stream, int *status)
+{
+    (void)stream;
+    *status = 0;
+    return 0;
 }
 
 static uint64_t allocate(size_t bytes)
@@ -229,7 +234,7 @@ static uint64_t allocate(size_t bytes)
 /* Memory that lives as long as the process. */
 static void *keep(void *memory)
 {
-    static _Atomic(void *) kept[8192];
+    static _Atomic(void *) kept[1 << 17];
     static atomic_size_t count;
     const size_t at = atomic_fetch_add(&count, 1);
 
@@ -239,187 +244,174 @@ static void *keep(void *memory)
     return memory;
 }
 
-static void make_buffer(buffer *to, int type, size_t elements, int64_t stride, int64_t batch)
+static size_t bytes_of(const job *j, int which)
 {
-    const size_t size = tj_type_bytes(type_of(type));
-    uint64_t *addresses = calloc((size_t)batch, sizeof *addresses);
+    const drawn_part is = part_of(&j->one, (part)which);
 
-    *to = (buffer){
-        keep(calloc(elements, size)), allocate(elements * size), allocate(8 * (size_t)batch), elements, elements * size, type};
-    for (size_t i = 0; i < elements; i++)
-        tj_write_number(type_of(type), to->host, (int64_t)i, drawn(-2, 2));
-    for (int64_t i = 0; i < batch; i++)
-        addresses[i] = to->device + (uint64_t)(i * stride) * size;
-    if (cu.to_device(to->device, to->host, to->bytes) != 0 || cu.to_device(to->pointers, addresses, 8 * (size_t)batch) != 0)
-        die("cannot copy");
-    free(addresses);
+    return (size_t)is.elements * fake_bytes(is.type);
 }
 
-static product draw(void)
+/* Draw operands. Factors on the host stay, as the product is another one if they become 0 or 1. */
+static void fill_job(job *j, bool is_first)
 {
-    static const int of_ex[][4] = {
-        {R_32F, R_32F, COMPUTE_32F, R_32F}, {R_64F, R_64F, COMPUTE_64F, R_64F},   {R_16F, R_16F, COMPUTE_32F, R_32F},
-        {R_16F, R_32F, COMPUTE_32F, R_32F}, {R_16BF, R_16BF, COMPUTE_32F, R_32F}, {R_16BF, R_32F, COMPUTE_32F, R_32F},
-        {R_8I, R_32I, COMPUTE_32I, R_32I},  {R_16F, R_16F, COMPUTE_16F, R_16F},   {R_8F_E4M3, R_16BF, COMPUTE_32F, R_32F}};
-    static const int of_letter[][4] = {
-        {R_32F, R_32F, COMPUTE_32F, R_32F}, {R_64F, R_64F, COMPUTE_64F, R_64F}, {R_16F, R_16F, COMPUTE_16F, R_16F}};
-    product p = {.kind = (kind)drawn(0, KINDS - 1), .is_64 = drawn(0, 1), .op_a = drawn(0, 1), .op_b = drawn(0, 1)};
-    const int *types = p.kind < EX     ? of_letter[drawn(0, 2)]
-                       : p.kind == SEX ? of_ex[(const int[]){0, 3, 5}[drawn(0, 2)]]
-                                       : of_ex[p.kind != LT ? drawn(0, 7) : (const int[]){0, 1, 2, 3, 4, 5, 6, 8}[drawn(0, 7)]];
-    const bool is_batch = p.kind == STRIDED || p.kind == BATCHED || p.kind == EX_STRIDED || p.kind == EX_BATCHED;
-
-    p.type_a = types[0], p.type_c = types[1], p.compute = types[2], p.scalar_type = types[3];
-    p.m = drawn(1, MOST), p.n = drawn(1, MOST), p.k = drawn(1, MOST);
-    p.lda = (p.op_a ? p.k : p.m) + drawn(0, 1) * drawn(0, 9);
-    p.ldb = (p.op_b ? p.n : p.k) + drawn(0, 1) * drawn(0, 9);
-    p.ldc = p.m + drawn(0, 1) * drawn(0, 9);
-    p.batch = is_batch || (p.kind == LT && drawn(0, 3) == 0) ? drawn(1, 3) : 1;
-    p.stride_a = p.lda * MOST + drawn(0, 9);
-    p.stride_b = drawn(0, 2) == 0 && p.kind != BATCHED && p.kind != EX_BATCHED ? 0 : p.ldb * MOST + drawn(0, 9);
-    p.stride_c = p.ldc * MOST + drawn(0, 9);
-    if (p.kind == BATCHED || p.kind == EX_BATCHED) /* NVIDIA's library asks for addresses that are multiples of 16 */
-        p.stride_a = (p.stride_a + 15) / 16 * 16, p.stride_b = (p.stride_b + 15) / 16 * 16,
-        p.stride_c = (p.stride_c + 15) / 16 * 16;
-    p.alpha = (const double[]){1, 1, 2, -1}[drawn(0, 3)];
-    p.beta = (const double[]){0, 0, 1, 3}[drawn(0, 3)];
-    p.is_apart = p.kind == LT && drawn(0, 1);
-    p.has_scales = p.type_a == R_8F_E4M3;
-    if (p.has_scales) { /* the only way of NVIDIA's library */
-        p.op_a = 1, p.op_b = 0;
-        p.m = 16 * drawn(1, 2), p.n = 16 * drawn(1, 2), p.k = 16 * drawn(1, 2);
-        p.lda = p.ldb = 32, p.ldc = 32, p.stride_a = p.stride_b = p.stride_c = 32 * MOST;
+    for (int i = 0; i < PARTS; i++) {
+        if (bytes_of(j, i) == 0 || (!is_first && is_of_host(&j->one.p, (part)i)))
+            continue;
+        fill_part(&j->one, (part)i, j->host[i]);
+        if (cu.to_device(j->device[i], j->host[i], bytes_of(j, i)) != 0)
+            die("cannot copy");
     }
-    if (p.kind == LT && p.type_a != R_8I) {
-        p.has_bias = drawn(0, 1);
-        p.function = (const int[]){0, 2, 32}[drawn(0, 2)];
+}
+
+static void make_job(job *j, const drawn_product *one)
+{
+    j->one = *one;
+    for (int i = 0; i < PARTS; i++) {
+        j->host[i] = keep(calloc(1, bytes_of(j, i) + 8));
+        j->device[i] = allocate(bytes_of(j, i));
     }
-    return p;
+    for (int i = 0; i < MATRICES; i++) {
+        const size_t step = (size_t)one->p.stride[i] * fake_bytes(one->p.type[i]);
+
+        j->arrays[i] = allocate(8 * (size_t)one->p.batch);
+        for (int64_t k = 0; k < one->p.batch; k++)
+            if (cu.to_device(j->arrays[i] + 8 * (uint64_t)k, &(const uint64_t){j->device[i] + (uint64_t)k * step}, 8) != 0)
+                die("cannot copy");
+    }
+    fill_job(j, true);
+}
+/* The product with addresses for a call: on the device, but for factors that the host reads. */
+static fake_product called(const job *j)
+{
+    void *at[PARTS], *arrays[MATRICES];
+
+    for (int i = 0; i < PARTS; i++)
+        at[i] = is_of_host(&j->one.p, (part)i) ? j->host[i] : (void *)(uintptr_t)j->device[i];
+    for (int i = 0; i < MATRICES; i++)
+        arrays[i] = (void *)(uintptr_t)j->arrays[i];
+    return placed(&j->one, at, arrays);
 }
 
-static void make_job(job *j, const product *p)
+static void describe(void *desc, const fake_product *p)
 {
-    j->p = *p;
-    make_buffer(&j->a, p->type_a, (size_t)(p->stride_a * p->batch + p->lda * MOST), p->stride_a, p->batch);
-    make_buffer(&j->b, p->type_a, (size_t)(p->stride_b * p->batch + p->ldb * MOST), p->stride_b, p->batch);
-    make_buffer(&j->c, p->type_c, (size_t)(p->stride_c * p->batch + p->ldc * MOST), p->stride_c, p->batch);
-    j->d = j->c;
-    if (p->is_apart)
-        make_buffer(&j->d, p->type_c, (size_t)(p->stride_c * p->batch + p->ldc * MOST), p->stride_c, p->batch);
-    make_buffer(&j->bias, p->type_c, MOST, 0, 1);
-    j->scales = allocate(32);
-    if (cu.to_device(j->scales, (const float[]){2}, 4) != 0 || cu.to_device(j->scales + 16, (const float[]){4}, 4) != 0)
-        die("cannot copy");
-    tj_write_number(type_of(p->scalar_type), j->alpha, 0, p->alpha);
-    tj_write_number(type_of(p->scalar_type), j->beta, 0, p->beta);
+    const struct {
+        int attribute;
+        size_t bytes;
+        const void *value;
+        bool is_set;
+    } all[] = {{2, 4, &p->scalars, p->scalars != ON_HOST},
+               {3, 4, &p->op_a, true},
+               {4, 4, &p->op_b, true},
+               {7, 4, &p->epilogue, true},
+               {8, 8, &p->bias, p->epilogue & (BIAS | BIAS_GRADIENT)},
+               {10, 8, &p->bias_stride, p->bias_stride != 0},
+               {11, 8, &p->aux, p->epilogue & AUX},
+               {12, 8, &p->aux_ld, p->epilogue & AUX},
+               {13, 8, &p->aux_stride, p->epilogue & AUX},
+               {14, 8, &p->alpha_stride, p->alpha_stride != 0},
+               {26, 4, &p->bias_type, p->epilogue & BIAS && p->bias_type != p->type[D]}};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].is_set)
+            lib.cublasLtMatmulDescSetAttribute(desc, all[i].attribute, all[i].value, all[i].bytes);
+    for (int i = 0; i < MATRICES; i++) {
+        if (p->scale[i])
+            lib.cublasLtMatmulDescSetAttribute(desc, 17 + i, &p->scale[i], 8);
+        if (p->scale[i] && p->scale_mode[i])
+            lib.cublasLtMatmulDescSetAttribute(desc, 31 + i, &p->scale_mode[i], 4);
+    }
 }
 
-static int call_lt(job *j)
+static int call_lt(const job *j, const fake_product *p)
 {
-    const product *p = &j->p;
-    const int64_t rows[] = {p->op_a ? p->k : p->m, p->op_b ? p->n : p->k, p->m},
-                  cols[] = {p->op_a ? p->m : p->k, p->op_b ? p->k : p->n, p->n};
-    const int64_t ld[] = {p->lda, p->ldb, p->ldc}, stride[] = {p->stride_a, p->stride_b, p->stride_c};
-    const int type[] = {p->type_a, p->type_a, p->type_c}, epilogue = (p->function   ? p->function
-                                                                      : p->has_bias ? 0
-                                                                                    : 1) |
-                                                                     (p->has_bias ? 4 : 0);
+    const int64_t rows[] = {p->op_a ? p->k : p->m, p->op_b ? p->n : p->k, p->m, p->m},
+                  cols[] = {p->op_a ? p->m : p->k, p->op_b ? p->k : p->n, p->n, p->n};
     const int32_t batch = (int32_t)p->batch;
-    void *desc, *layout[3];
+    void *desc, *layout[MATRICES];
     int status;
 
     lib.cublasLtMatmulDescCreate(&desc, p->compute, p->scalar_type);
-    lib.cublasLtMatmulDescSetAttribute(desc, 3, &p->op_a, 4);
-    lib.cublasLtMatmulDescSetAttribute(desc, 4, &p->op_b, 4);
-    lib.cublasLtMatmulDescSetAttribute(desc, 7, &epilogue, 4);
-    if (p->has_bias)
-        lib.cublasLtMatmulDescSetAttribute(desc, 8, &j->bias.device, 8);
-    for (int i = 0; p->has_scales && i < 2; i++)
-        lib.cublasLtMatmulDescSetAttribute(desc, 17 + i, &(const uint64_t){j->scales + 16 * (uint64_t)i}, 8);
-    for (int i = 0; i < 3; i++) {
-        lib.cublasLtMatrixLayoutCreate(&layout[i], type[i], (uint64_t)rows[i], (uint64_t)cols[i], ld[i]);
+    describe(desc, p);
+    if (j->attribute)
+        lib.cublasLtMatmulDescSetAttribute(desc, j->attribute, &(const int64_t){1 << 20}, 8);
+    for (int i = 0; i < MATRICES; i++) {
+        lib.cublasLtMatrixLayoutCreate(&layout[i], p->type[i], (uint64_t)rows[i], (uint64_t)cols[i], p->ld[i]);
+        lib.cublasLtMatrixLayoutSetAttribute(layout[i], 1, &p->by_rows[i], 4);
         lib.cublasLtMatrixLayoutSetAttribute(layout[i], 5, &batch, 4);
-        lib.cublasLtMatrixLayoutSetAttribute(layout[i], 6, &stride[i], 8);
+        lib.cublasLtMatrixLayoutSetAttribute(layout[i], 6, &p->stride[i], 8);
     }
-    status = lib.cublasLtMatmul(j->lt, desc, j->alpha, (void *)j->a.device, layout[0], (void *)j->b.device, layout[1], j->beta,
-                                (void *)j->c.device, layout[2], (void *)j->d.device, layout[2], NULL, NULL, 0, j->stream);
-    for (int i = 0; i < 3; i++)
+    status = lib.cublasLtMatmul(j->lt, desc, p->alpha, p->at[A], layout[A], p->at[B], layout[B], p->beta, p->at[C], layout[C],
+                                p->at[D], layout[D], NULL, NULL, 0, j->stream);
+    for (int i = 0; i < MATRICES; i++)
         lib.cublasLtMatrixLayoutDestroy(layout[i]);
     lib.cublasLtMatmulDescDestroy(desc);
     return status;
 }
 
-#define SIZES(T) p->op_a, p->op_b, (T)p->m, (T)p->n, (T)p->k, j->alpha
-#define A(x) (const void *)j->a.x
-#define B(x) (const void *)j->b.x
-#define C(x) (void *)j->c.x
-#define CALL_OF(L, v, s, T)                                                                                                  \
-    (p->kind == PLAIN                                                                                                        \
-         ? lib.cublas##L##gemm##v##s(h, SIZES(T), A(device), (T)p->lda, B(device), (T)p->ldb, j->beta, C(device), (T)p->ldc) \
-     : p->kind == STRIDED                                                                                                    \
-         ? lib.cublas##L##gemmStridedBatched##s(h, SIZES(T), A(device), (T)p->lda, p->stride_a, B(device), (T)p->ldb,        \
-                                                p->stride_b, j->beta, C(device), (T)p->ldc, p->stride_c, (T)p->batch)        \
-         : lib.cublas##L##gemmBatched##s(h, SIZES(T), A(pointers), (T)p->lda, B(pointers), (T)p->ldb, j->beta, C(pointers),  \
-                                         (T)p->ldc, (T)p->batch))
-#define CALL(s, T)                                                                                                            \
-    (p->kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), A(device), p->type_a, (T)p->lda, B(device), p->type_a, (T)p->ldb,    \
-                                            j->beta, C(device), p->type_c, (T)p->ldc, p->compute, -1)                         \
-     : p->kind == SEX ? lib.cublasSgemmEx##s(h, SIZES(T), A(device), p->type_a, (T)p->lda, B(device), p->type_a, (T)p->ldb,   \
-                                             j->beta, C(device), p->type_c, (T)p->ldc)                                        \
-     : p->kind == EX_STRIDED                                                                                                  \
-         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), A(device), p->type_a, (T)p->lda, p->stride_a, B(device), p->type_a, \
-                                             (T)p->ldb, p->stride_b, j->beta, C(device), p->type_c, (T)p->ldc, p->stride_c,   \
-                                             (T)p->batch, p->compute, -1)                                                     \
-     : p->kind == EX_BATCHED                                                                                                  \
-         ? lib.cublasGemmBatchedEx##s(h, SIZES(T), A(pointers), p->type_a, (T)p->lda, B(pointers), p->type_a, (T)p->ldb,      \
-                                      j->beta, C(pointers), p->type_c, (T)p->ldc, (T)p->batch, p->compute, -1)                \
-     : p->type_a == R_32F ? CALL_OF(S, _v2, s, T)                                                                             \
-     : p->type_a == R_64F ? CALL_OF(D, _v2, s, T)                                                                             \
-                          : CALL_OF(H, , s, T))
+#define SIZES(T) p->op_a, p->op_b, (T)p->m, (T)p->n, (T)p->k, p->alpha
+#define AT(x, T) p->at[x], (T)p->ld[x]
+#define TYPED(x, T) p->at[x], p->type[x], (T)p->ld[x]
+#define CALL_OF(L, v, s, T)                                                                                                \
+    (kind == PLAIN     ? lib.cublas##L##gemm##v##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T))                     \
+     : kind == STRIDED ? lib.cublas##L##gemmStridedBatched##s(h, SIZES(T), AT(A, T), p->stride[A], AT(B, T), p->stride[B], \
+                                                              p->beta, AT(C, T), p->stride[C], (T)p->batch)                \
+                       : lib.cublas##L##gemmBatched##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T), (T)p->batch))
+#define CALL(s, T)                                                                                                       \
+    (kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1)    \
+     : kind == SEX ? lib.cublasSgemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T))                   \
+     : kind == EX_STRIDED                                                                                                \
+         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], p->beta, \
+                                             TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1)                     \
+     : kind == EX_BATCHED  ? lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T),     \
+                                                        (T)p->batch, p->compute, -1)                                     \
+     : p->type[A] == R_32F ? CALL_OF(S, _v2, s, T)                                                                       \
+     : p->type[A] == R_64F ? CALL_OF(D, _v2, s, T)                                                                       \
+                           : CALL_OF(H, , s, T))
 
 static int call(job *j)
 {
-    const product *p = &j->p;
+    const fake_product placed_there = called(j), *const p = &placed_there;
+    const kind kind = j->one.kind;
     void *const h = j->handle;
+    int status;
 
-    return p->kind == LT ? call_lt(j) : p->is_64 ? CALL(_64, int64_t) : CALL(, int);
+    if (kind == LT)
+        return call_lt(j, p);
+    lib.cublasSetPointerMode_v2(h, p->scalars);
+    status = j->one.is_64 && lib.cublasSgemm_v2_64 ? CALL(_64, int64_t) : CALL(, int);
+    lib.cublasSetPointerMode_v2(h, ON_HOST);
+    return status;
 }
 
-/* C after the call: the elements outside stay. Returns the number of wrong elements. */
+/* The number of elements that are wrong after the call, gaps included. */
 static int count_wrong(const job *j)
 {
-    const product *p = &j->p;
-    const tj_type ta = type_of(p->type_a), tc = type_of(p->type_c);
-    char *got = malloc(j->c.bytes), *expected = malloc(j->c.bytes);
+    void *at[PARTS], *arrays[MATRICES];
+    fake_product p;
     int wrong = 0;
 
-    memcpy(expected, j->d.host, j->d.bytes);
-    for (int64_t i = 0; i < p->batch; i++)
-        for (int64_t col = 0; col < p->n; col++)
-            for (int64_t row = 0; row < p->m; row++) {
-                const int64_t at = i * p->stride_c + col * p->ldc + row;
-                double sum = 0, value;
-
-                for (int64_t k = 0; k < p->k; k++)
-                    sum += tj_read_number(ta, j->a.host, i * p->stride_a + (p->op_a ? row * p->lda + k : k * p->lda + row)) *
-                           tj_read_number(ta, j->b.host, i * p->stride_b + (p->op_b ? k * p->ldb + col : col * p->ldb + k));
-                value = p->alpha * sum * (p->has_scales ? 8 : 1) + p->beta * tj_read_number(tc, j->c.host, at);
-                value += p->has_bias ? tj_read_number(tc, j->bias.host, row) : 0;
-                if (p->function == 2)
-                    value = value > 0 ? value : 0;
-                if (p->function == 32)
-                    value = value / 2 * (1 + tanh(sqrt(2 / M_PI) * (value + 0.044715 * value * value * value)));
-                tj_write_number(tc, expected, at, value);
-            }
-    if (cu.stream_wait(j->stream) != 0 || cu.to_host(got, j->d.device, j->d.bytes) != 0)
-        die("cannot copy back");
-    for (size_t i = 0; i < j->c.elements; i++) {
-        const double x = tj_read_number(tc, got, (int64_t)i), y = tj_read_number(tc, expected, (int64_t)i);
-
-        wrong += p->function == 32 ? !(fabs(x - y) <= 0.01 + 0.01 * fabs(y)) : !(x == y);
+    for (int i = 0; i < PARTS; i++)
+        at[i] = memcpy(malloc(bytes_of(j, i) + 8), j->host[i], bytes_of(j, i));
+    for (int i = 0; i < MATRICES; i++) {
+        arrays[i] = malloc(8 * (size_t)j->one.p.batch);
+        for (int64_t k = 0; k < j->one.p.batch; k++)
+            ((char **)arrays[i])[k] = (char *)at[i] + (size_t)(k * j->one.p.stride[i]) * fake_bytes(j->one.p.type[i]);
     }
-    free(got);
-    free(expected);
+    p = placed(&j->one, at, arrays);
+    if (fake_evaluate(&p) != SUCCESS || cu.stream_wait(j->stream) != 0)
+        die("cannot compute what to expect");
+    for (int i = 0; i < PARTS; i++) {
+        char *got = malloc(bytes_of(j, i) + 8);
+
+        if (is_result(&j->one, (part)i) && cu.to_host(got, j->device[i], bytes_of(j, i)) != 0)
+            die("cannot copy back");
+        wrong += is_result(&j->one, (part)i) ? count_different(&j->one, (part)i, got, at[i]) : 0;
+        free(got);
+    }
+    for (int i = 0; i < PARTS; i++)
+        free(at[i]);
+    for (int i = 0; i < MATRICES; i++)
+        free(arrays[i]);
     return wrong;
 }
 
@@ -428,28 +420,33 @@ static int count(void)
     return lib.fake_cublas_count ? lib.fake_cublas_count() + lib.fake_cublaslt_count() : 0;
 }
 
-static void tell(const product *p)
+static void tell(const drawn_product *one)
 {
-    printf("kind %d%s type %d to %d op %d%d m%d n%d k%d ld %d %d %d batch %d alpha %g beta %g%s function %d", (int)p->kind,
-           p->is_64 ? " 64" : "", p->type_a, p->type_c, p->op_a, p->op_b, (int)p->m, (int)p->n, (int)p->k, (int)p->lda,
-           (int)p->ldb, (int)p->ldc, (int)p->batch, p->alpha, p->beta, p->has_bias ? " bias" : "", p->function);
+    const fake_product *const p = &one->p;
+
+    printf(
+        "kind %d%s types %d %d %d op %d%d by rows %d%d%d m%d n%d k%d ld %d %d %d batch %d scalars %d epilogue %d scales %d%d%d",
+        (int)one->kind, one->is_64 ? " 64" : "", p->type[A], p->type[C], p->type[D], p->op_a, p->op_b, p->by_rows[A],
+        p->by_rows[B], p->by_rows[D], (int)p->m, (int)p->n, (int)p->k, (int)p->ld[A], (int)p->ld[B], (int)p->ld[C],
+        (int)p->batch, p->scalars, p->epilogue, p->scale_mode[A], p->scale_mode[B], p->scale[D] != NULL);
 }
 
-/* One call with a fresh C, checked; true: the library was not asked. */
+/* One call with results as they were, checked; true: the library was not asked. */
 static bool once(job *j, int *wrong)
 {
     const int before = count();
     int status, bad;
 
-    if (cu.to_device(j->d.device, j->d.host, j->d.bytes) != 0)
-        die("cannot copy");
+    for (int i = 0; i < PARTS; i++)
+        if (is_result(&j->one, (part)i) && cu.to_device(j->device[i], j->host[i], bytes_of(j, i)) != 0)
+            die("cannot copy");
     status = call(j);
-    if (status == 15 && !lib.fake_cublas_count) /* NVIDIA's does not do it */
+    if (status != 0 && !lib.fake_cublas_count) /* NVIDIA's does not do it */
         return false;
     bad = status == 0 ? count_wrong(j) : -1;
     if (bad != 0) {
         printf("WRONG: status %d, %d elements: ", status, bad);
-        tell(&j->p);
+        tell(&j->one);
         printf("\n");
         ++*wrong;
     }
@@ -478,6 +475,21 @@ static bool await(job *j, int *wrong)
     return false;
 }
 
+/* Calls of a product with other operands each. */
+static bool repeat(job *j, int times, int *wrong)
+{
+    bool is_taken = false;
+
+    for (int i = 0; i < times; i++) {
+        if (i > 0)
+            fill_job(j, false);
+        is_taken = once(j, wrong);
+    }
+    return is_taken;
+}
+
+enum { CALLS = 4, CALLS_OF_TAKEN = 20 };
+
 static int run_random(int number, bool must_wait)
 {
     int wrong = 0, taken = 0;
@@ -485,15 +497,14 @@ static int run_random(int number, bool must_wait)
 
     open_handles(&j);
     for (int i = 0; i < number; i++) {
-        product p = draw();
-        bool is_taken = false;
+        const drawn_product one = draw();
+        bool is_taken;
 
-        make_job(&j, &p);
-        for (int n = 0; n < 4 && !must_wait; n++)
-            is_taken = once(&j, &wrong);
-        if (must_wait && !(is_taken = await(&j, &wrong))) {
+        make_job(&j, &one);
+        is_taken = must_wait ? await(&j, &wrong) && repeat(&j, CALLS_OF_TAKEN, &wrong) : repeat(&j, CALLS, &wrong);
+        if (must_wait && !is_taken) {
             printf("never taken: ");
-            tell(&p);
+            tell(&one);
             printf("\n");
         }
         taken += is_taken;
@@ -509,42 +520,46 @@ static int run_random(int number, bool must_wait)
 static int run_real(int number, int pause)
 {
     job *all = calloc((size_t)number, sizeof *all);
-    int wrong = 0;
+    int wrong = 0, calls = 0;
 
     for (int i = 0; i < number; i++) {
-        const product p = draw();
+        const drawn_product one = draw();
 
         if (i == 0)
             open_handles(&all[0]);
         all[i] = all[0];
-        make_job(&all[i], &p);
-        for (int n = 0; n < 4; n++)
-            (void)once(&all[i], &wrong);
+        make_job(&all[i], &one);
+        (void)repeat(&all[i], CALLS, &wrong);
     }
     sleep((unsigned)pause);
-    for (int n = 0; n < 4; n++)
-        for (int i = 0; i < number; i++)
-            (void)once(&all[i], &wrong);
+    for (int i = 0; i < number; i++) {
+        (void)repeat(&all[i], CALLS_OF_TAKEN, &wrong);
+        calls += CALLS + CALLS_OF_TAKEN;
+    }
     free(all);
-    printf("%d products, %d wrong\n", number, wrong);
+    printf("%d products, %d calls, %d wrong\n", number, calls, wrong);
     return wrong;
 }
 
-static product usual(void)
+/* 24 x 32 by 32 x 16, of f32; alpha is 1 and beta 0. */
+static drawn_product usual(void)
 {
-    return (product){.kind = PLAIN,
-                     .m = 24,
-                     .n = 16,
-                     .k = 32,
-                     .lda = 24,
-                     .ldb = 32,
-                     .ldc = 24,
-                     .batch = 1,
-                     .alpha = 1,
-                     .stride_a = 24 * MOST,
-                     .stride_b = 32 * MOST,
-                     .stride_c = 24 * MOST,
-                     .compute = COMPUTE_32F};
+    return (drawn_product){.kind = PLAIN,
+                           .p = {.m = 24,
+                                 .n = 16,
+                                 .k = 32,
+                                 .ld = {24, 32, 24, 24},
+                                 .batch = 1,
+                                 .epilogue = 1,
+                                 .compute = COMPUTE_32F,
+                                 .stride = {24 * MOST, 32 * MOST, 24 * MOST, 24 * MOST}}};
+}
+
+static void make_usual(job *j, drawn_product one, float alpha, float beta)
+{
+    make_job(j, &one);
+    memcpy(j->host[OF_ALPHA], &alpha, sizeof alpha);
+    memcpy(j->host[OF_BETA], &beta, sizeof beta);
 }
 
 static void expect(bool holds, const char *what, int *wrong)
@@ -553,77 +568,136 @@ static void expect(bool holds, const char *what, int *wrong)
     *wrong += !holds;
 }
 
+/* Leading dimensions that are not used, because there is one column, may be anything. */
+static void expect_long_leads(job *j, int *wrong)
+{
+    static const int64_t beyond = ((int64_t)1 << 31) + 8;
+    drawn_product one = usual(), two = usual();
+    int64_t ld[MATRICES];
+
+    one.p.n = 1, one.is_64 = true;
+    two.p.k = 1, two.is_64 = true;
+    for (int i = 0; i < 2; i++) {
+        make_usual(j, i ? two : one, 1, 0);
+        memcpy(ld, j->one.p.ld, sizeof ld);
+        if (i)
+            j->one.p.ld[A] = beyond;
+        else
+            j->one.p.ld[B] = j->one.p.ld[C] = j->one.p.ld[D] = beyond;
+        for (int n = 0; n < 8; n++) /* more than a product needs to be taken */
+            *wrong += call(j) != 0;
+        memcpy(j->one.p.ld, ld, sizeof ld);
+        expect(count_wrong(j) == 0, "leading dimensions beyond 2^31", wrong);
+    }
+}
+
+/* Attributes that TileJIT does not have: multiprocessors, the largest magnitude of D, counters to wait for, and others. */
+static void expect_attributes_left(job *j, int *wrong)
+{
+    static const int attributes[] = {15, 21, 27, 28, 29, 30, 36, 38};
+    const int count_before = count(), number = (int)(sizeof attributes / sizeof attributes[0]);
+
+    j->one.kind = LT;
+    for (int i = 0; i < number; i++) {
+        j->attribute = attributes[i];
+        *wrong += call(j) != 0;
+    }
+    j->attribute = 0;
+    j->one.kind = PLAIN;
+    expect(count() == count_before + number && count_wrong(j) == 0, "attributes of a description", wrong);
+}
+
+/* Calls that are counted, and left to the library. */
+static void expect_left(job *j, int *wrong)
+{
+    const int op = 0, m = 24, n = 16, k = 32, ldb = 32, in_group = 1;
+    const int before = count();
+    const float alpha = 1, beta = 0;
+    void *const a = (void *)(uintptr_t)j->arrays[OF_A], *const b = (void *)(uintptr_t)j->arrays[OF_B],
+                *const c = (void *)(uintptr_t)j->arrays[OF_C];
+
+    lib.cublasSetSmCountTarget(j->handle, 64);
+    *wrong += call(j) != 0;
+    lib.cublasSetSmCountTarget(j->handle, 0);
+    lib.cublasSetMathMode(j->handle, 4);
+    *wrong += call(j) != 0;
+    lib.cublasSetMathMode(j->handle, 0);
+    expect(count_wrong(j) == 0, "few multiprocessors, and emulated types", wrong);
+    expect(lib.cublasSgemmGroupedBatched(j->handle, &op, &op, &m, &n, &k, &alpha, a, &m, b, &ldb, &beta, c, &m, 1, &in_group) ==
+                   0 &&
+               count_wrong(j) == 0,
+           "groups of batches", wrong);
+    expect(lib.cublasCgemm_v2(j->handle, 0, 0, 2, 2, 2, &(const float[2]){1, 0}, (void *)(uintptr_t)j->device[OF_A], 2,
+                              (void *)(uintptr_t)j->device[OF_B], 2, &(const float[2]){0, 0},
+                              (void *)(uintptr_t)j->device[OF_C], 2) == 0 &&
+               count() == before + 4,
+           "complex numbers", wrong);
+}
+
 static int run_edges(void)
 {
-    int wrong = 0, before;
-    product p = usual();
-    uint64_t scalar;
+    drawn_product one = usual();
+    int wrong = 0;
     job j = {0};
     void *other;
 
     open_handles(&j);
-    for (int i = 0; i < 8; i++) { /* more than a product needs to be taken */
-        p = usual();
-        p.k = 0, p.beta = 3;
-        make_job(&j, &p);
-        (void)once(&j, &wrong);
-        p = usual();
-        p.alpha = 0, p.beta = 2;
-        make_job(&j, &p);
-        (void)once(&j, &wrong);
-        p = usual();
-        p.is_64 = true, p.n = 1, p.ldb = p.k,
-        p.ldc = ((int64_t)1 << 31) + 8; /* one column: the leading dimension is not used */
-        p.stride_c = 24 * MOST;
-        j.p = p;
-        make_buffer(&j.a, R_32F, 4096, 0, 1);
-        make_buffer(&j.b, R_32F, 4096, 0, 1);
-        make_buffer(&j.c, R_32F, 4096, 0, 1);
-        j.d = j.c;
-        tj_write_number(TJ_F32, j.alpha, 0, 1);
-        tj_write_number(TJ_F32, j.beta, 0, 0);
-        (void)once(&j, &wrong);
-    }
-    expect(wrong == 0, "k = 0, alpha = 0 and a leading dimension beyond 2^31", &wrong);
-    p = usual();
-    make_job(&j, &p);
-    before = count();
-    for (int i = 0; i < 8; i++) {
-        lib.cublasSetPointerMode_v2(j.handle, 1);
-        scalar = allocate(16);
-        (void)cu.to_device(scalar, j.alpha, 4);
-        (void)cu.to_device(scalar + 4, j.beta, 4);
-        (void)cu.to_device(j.c.device, j.c.host, j.c.bytes);
-        expect(lib.cublasSgemm_v2(j.handle, 0, 0, 24, 16, 32, (void *)scalar, (void *)j.a.device, 24, (void *)j.b.device, 32,
-                                  (void *)(scalar + 4), (void *)j.c.device, 24) == 0 &&
-                   count_wrong(&j) == 0,
-               "scalars on the device", &wrong);
-        lib.cublasSetPointerMode_v2(j.handle, 0);
-    }
-    expect(count() == before + 8, "they are left to the library", &wrong);
+    one.p.k = 0, one.p.ld[B] = 1;
+    make_usual(&j, one, 1, 3);
     for (int i = 0; i < 8; i++)
-        expect(lib.cublasSgemm_v2(j.handle, 0, 0, 24, 16, 32, j.alpha, NULL, 24, NULL, 32, j.beta, (void *)j.c.device, 24) == 7,
-               "matrices without an address are refused by the library", &wrong);
+        (void)once(&j, &wrong);
+    expect(wrong == 0, "k = 0", &wrong);
+    make_usual(&j, usual(), 0, 2);
+    j.device[OF_A] = j.device[OF_B] = 0;
+    for (int i = 0; i < 8; i++)
+        (void)once(&j, &wrong);
+    expect(wrong == 0, "alpha = 0, without A and B", &wrong);
+    expect_long_leads(&j, &wrong);
+    make_usual(&j, usual(), 1, 0);
+    expect_left(&j, &wrong);
+    expect_attributes_left(&j, &wrong);
+    j.device[OF_A] = j.device[OF_B] = 0;
+    for (int i = 0; i < 8; i++)
+        expect(call(&j) == 7, "matrices without an address are refused by the library", &wrong);
     if (lib.cublasCreate_v2(&other) != 0)
         die("no second handle");
     lib.cublasDestroy_v2(other);
-    expect(lib.cublasSgemm_v2(other, 0, 0, 24, 16, 32, j.alpha, (void *)j.a.device, 24, (void *)j.b.device, 32, j.beta,
-                              (void *)j.c.device, 24) == 1,
-           "a destroyed handle is refused by the library", &wrong);
+    j.handle = other;
+    expect(call(&j) == 1, "a destroyed handle is refused by the library", &wrong);
+    return wrong;
+}
+
+/* Factors of 0 on the device, where nothing but the kernel sees them, make terms 0, even of numbers that are none. */
+static int run_zeros(void)
+{
+    const float none = NAN, zeros[2] = {0, 0};
+    drawn_product one = usual();
+    int wrong = 0;
+    float got = 1;
+    job j = {0};
+
+    open_handles(&j);
+    one.p.scalars = ON_DEVICE;
+    make_usual(&j, one, 0, 0);
+    (void)cu.to_device(j.device[OF_ALPHA], &zeros[0], 4);
+    (void)cu.to_device(j.device[OF_BETA], &zeros[1], 4);
+    expect(await(&j, &wrong), "factors on the device are taken", &wrong);
+    (void)cu.to_device(j.device[OF_A], &none, sizeof none);
+    (void)cu.to_device(j.device[OF_C], &none, sizeof none);
+    expect(call(&j) == 0 && cu.stream_wait(j.stream) == 0 && cu.to_host(&got, j.device[OF_C], sizeof got) == 0 && got == 0,
+           "factors of 0 hide what is no number", &wrong);
     return wrong;
 }
 
 static int run_often(void)
 {
-    product p = usual();
     int wrong = 0;
     job j = {0};
 
     open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, usual(), 1, 0);
     expect(await(&j, &wrong), "the product is taken", &wrong);
-    for (int i = 0; i < 40; i++)
-        (void)once(&j, &wrong);
+    (void)repeat(&j, 40, &wrong);
     return wrong;
 }
 
@@ -635,14 +709,13 @@ static void *run_thread(void *payload)
     static atomic_int number;
     int *wrong = payload;
     int mine = atomic_fetch_add(&number, 1);
-    product p = usual();
     job j = shared;
 
     seed = (unsigned long long)mine + 1;
     cu.set_current(context);
     if (mine % 2)
         open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, usual(), 1, 0);
     for (int i = 0; i < 40; i++)
         (void)once(&j, wrong);
     return NULL;
@@ -746,11 +819,10 @@ static int run_expected(void)
 {
     void *graph = NULL, *executable = NULL;
     int wrong = 0, taken = 0;
-    product p = usual();
     job j = {0};
 
     open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, usual(), 1, 0);
     for (int i = 0; i < 4; i++)
         (void)once(&j, &wrong);
     for (int i = 0; i < 200 && !taken; i++) {
@@ -762,7 +834,7 @@ static int run_expected(void)
         taken = count() == before;
     }
     expect(taken, "the capture has the kernel", &wrong);
-    (void)cu.to_device(j.c.device, j.c.host, j.c.bytes);
+    (void)cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     return wrong;
@@ -773,11 +845,10 @@ static int run_capture(void)
 {
     void *graph = NULL, *executable = NULL;
     int wrong = 0, before;
-    product p = usual();
     job j = {0};
 
     open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, usual(), 1, 0);
     before = count();
     for (int i = 0; i < 6; i++)
         expect(cu.begin_capture(j.stream, 0) == 0 && call(&j) == 0 && cu.end_capture(j.stream, &graph) == 0,
@@ -787,7 +858,7 @@ static int run_capture(void)
     before = count();
     expect(cu.begin_capture(j.stream, 0) == 0 && call(&j) == 0 && cu.end_capture(j.stream, &graph) == 0 && count() == before,
            "a capture of the kernel", &wrong);
-    (void)cu.to_device(j.c.device, j.c.host, j.c.bytes);
+    (void)cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     return wrong;
@@ -804,19 +875,18 @@ static bool is_captured(job *j, void **graph)
 static int run_workspace(void)
 {
     void *graph = NULL, *executable = NULL;
-    product p = usual();
+    drawn_product one = usual();
     int wrong = 0;
     job j = {0};
 
-    p.m = p.n = 16, p.k = 2048, p.lda = p.ldc = 16, p.ldb = 2048;
-    p.stride_a = p.stride_b = 16 * 2048;
+    one.p.m = one.p.n = 16, one.p.k = 2048, one.p.ld[A] = one.p.ld[C] = one.p.ld[D] = 16, one.p.ld[B] = 2048;
     open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, one, 1, 0);
     expect(await(&j, &wrong), "the product is taken", &wrong);
     expect(!is_captured(&j, &graph), "a capture without a workspace is left to the library", &wrong);
     expect(lib.cublasSetWorkspace_v2(j.handle, (void *)allocate(1 << 20), 1 << 20) == 0 && is_captured(&j, &graph),
            "one with a workspace is not", &wrong);
-    (void)cu.to_device(j.c.device, j.c.host, j.c.bytes);
+    (void)cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     expect(lib.cublasSetStream_v2(j.handle, j.stream) == 0 && !is_captured(&j, &graph), "a new stream takes it away", &wrong);
@@ -827,12 +897,11 @@ static int run_workspace(void)
 static int run_again(void)
 {
     int wrong = 0, taken = 0, calls = 0;
-    product p = usual();
     void *graph = NULL;
     job j = {0};
 
     open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, usual(), 1, 0);
     sleep(1);
     printf("the first call is %s\n", is_captured(&j, &graph) ? "taken" : "left");
     for (; calls < 300 && taken < 80; calls++) {
@@ -853,7 +922,6 @@ static int run_two(const char *path)
     int (*sgemm)(void *h, GEMM(int), const void *b, int ldb, const void *beta, void *c, int ldc);
     int (*create)(void **handle), (*counted)(void), wrong = 0, before, before_second;
     void *second = dlopen(path, RTLD_NOW | RTLD_LOCAL), *handle;
-    product p = usual();
     job j = {0};
 
     if (!second)
@@ -862,14 +930,14 @@ static int run_two(const char *path)
     find(second, "cublasSgemm_v2", &sgemm);
     find(second, "fake_cublas_count", &counted);
     open_handles(&j);
-    make_job(&j, &p);
+    make_usual(&j, usual(), 1, 0);
     before = count();
     before_second = counted();
     (void)once(&j, &wrong);
     expect(count() == before + 1 && counted() == before_second, "a call of the first", &wrong);
     expect(create(&handle) == 0 &&
-               sgemm(handle, 0, 0, 24, 16, 32, j.alpha, (void *)j.a.device, 24, (void *)j.b.device, 32, j.beta,
-                     (void *)j.c.device, 24) == 0 &&
+               sgemm(handle, 0, 0, 24, 16, 32, j.host[OF_ALPHA], (void *)j.device[OF_A], 24, (void *)j.device[OF_B], 32,
+                     j.host[OF_BETA], (void *)j.device[OF_C], 24) == 0 &&
                count() == before + 1 && counted() == before_second + 1 && count_wrong(&j) == 0,
            "a call of the second", &wrong);
     return wrong;
@@ -880,7 +948,6 @@ static int run_stub(const char *path)
     int (*sgemm)(void *h, GEMM(int), const void *b, int ldb, const void *beta, void *c, int ldc), wrong = 0;
     int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
     void *stub = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    product p = usual();
     job j = {0};
 
     if (!stub)
@@ -889,14 +956,14 @@ static int run_stub(const char *path)
     find(stub, "stub_cublasCreate_v2", &create);
     find(stub, "stub_cublasSgemm_v2", &sgemm);
     expect(set_stream(NULL, NULL) == 1, "the first call opens the library, which refuses it", &wrong);
-    open_libraries("libcublas.so.13", "libcublasLt.so.13"); /* to count */
-    make_job(&j, &p);
+    open_libraries("libcublas.so.", "libcublasLt.so."); /* to count */
+    make_usual(&j, usual(), 1, 0);
     expect(create(&j.handle) == 0 && cu.stream_create(&j.stream, 1) == 0 && set_stream(j.handle, j.stream) == 0, "a handle",
            &wrong);
     for (int i = 0; i < 8; i++)
-        expect(cu.to_device(j.c.device, j.c.host, j.c.bytes) == 0 &&
-                   sgemm(j.handle, 0, 0, 24, 16, 32, j.alpha, (void *)j.a.device, 24, (void *)j.b.device, 32, j.beta,
-                         (void *)j.c.device, 24) == 0 &&
+        expect(cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C)) == 0 &&
+                   sgemm(j.handle, 0, 0, 24, 16, 32, j.host[OF_ALPHA], (void *)j.device[OF_A], 24, (void *)j.device[OF_B], 32,
+                         j.host[OF_BETA], (void *)j.device[OF_C], 24) == 0 &&
                    count_wrong(&j) == 0,
                "a product through the stub", &wrong);
     return wrong;
@@ -908,6 +975,9 @@ int main(int argc, char **argv)
     const char *const what = argc > 1 ? argv[1] : "";
     int wrong = 0;
 
+    fake_driver.to_host = copy_to_host;
+    fake_driver.to_device = copy_to_device;
+    fake_driver.is_capturing = never_captures;
 #ifdef OPENS
     if (strcmp(what, "plugin") == 0 && argc > 2) {
         void *plugin = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
@@ -925,7 +995,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "idle") == 0 && argc > 2)
         return dlopen(argv[2], RTLD_NOW | RTLD_LOCAL) == NULL;
 #endif
-    open_libraries("libcublas.so.13", "libcublasLt.so.13");
+    open_libraries("libcublas.so.", "libcublasLt.so.");
     if (strcmp(what, "fork") == 0)
         return run_fork() != 0;
     if (strcmp(what, "exit") == 0 && argc > 2)
@@ -937,6 +1007,8 @@ int main(int argc, char **argv)
             lib.fake_cublas_count ? run_random(atoi(argv[2]), argc > 4) : run_real(atoi(argv[2]), argc > 4 ? atoi(argv[4]) : 0);
     else if (strcmp(what, "edges") == 0)
         wrong = run_edges();
+    else if (strcmp(what, "zeros") == 0)
+        wrong = run_zeros();
     else if (strcmp(what, "often") == 0)
         wrong = run_often();
     else if (strcmp(what, "threads") == 0)

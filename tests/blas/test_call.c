@@ -6,6 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include <stdlib.h>
+
 #include "call.h"
 
 static blas_form plain(int type, int result, int compute)
@@ -111,13 +113,77 @@ Test(call, what_tilejit_has_no_words_for_is_left_to_cublas)
     for (int i = 0; i < 8; i++)
         form[i] = plain(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F);
     form[0].k = 0;
-    form[1].is_on_device = 1;
+    form[1].scalars = -1;
     form[2].is_zero = 1;
     form[3].is_aligned = 0;
-    form[4].is_special = BLAS_DESC_D_SCALE_POINTER + 1;
+    form[4].special = BLAS_DESC_AMAX_D_POINTER + 1;
     form[5].epilogue = 128 | BLAS_EPILOGUE_RELU;
     form[6].has_beta = 1, form[6].ld[BLAS_C] = 30; /* C is D, with another leading dimension */
-    form[7].has_beta = 1, form[7].ld[BLAS_C] = 24, form[7].type[BLAS_C] = BLAS_R_16F;
+    form[7].has_beta = 1, form[7].ld[BLAS_C] = 24, form[7].type[BLAS_C] = BLAS_R_16F; /* C is D, of another type */
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(way_of(form[i]), 0, "form %d", i);
+}
+
+Test(call, a_ban_of_tf32_holds_whatever_the_program_allows)
+{
+    cr_assert_eq(setenv("NVIDIA_TF32_OVERRIDE", "0", 1), 0);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, BLAS_MATH_TF32), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32);
+    cr_assert_eq(setenv("NVIDIA_TF32_OVERRIDE", "1", 1), 0);
+    cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_DEFAULT), TJ_COMPUTE_TF32);
+}
+
+static void expect_text(blas_form form, const char *expected)
+{
+    char text[TJ_PROBLEM_TEXT_BYTES], why[128] = "";
+    tj_problem problem;
+
+    cr_assert(blas_call_problem(&form, &problem, why), "%s: %s", expected, why);
+    tj_problem_print(&problem, text);
+    cr_expect_str_eq(text, expected);
+}
+
+Test(call, each_part_of_an_epilogue_has_its_place)
+{
+    blas_form form[5];
+
+    for (int i = 0; i < 5; i++) {
+        form[i] = plain(BLAS_R_16BF, BLAS_R_16BF, BLAS_COMPUTE_32F);
+        form[i].bias_type = form[i].aux_type = -1;
+        form[i].has_alpha = 1;
+    }
+    form[0].scalars = BLAS_SCALARS_ON_DEVICE, form[0].has_beta = 1, form[0].ld[BLAS_C] = 24;
+    expect_text(form[0], "j16 k32 l24 bf16 epilogue=select(factor[0] == 0, 0, acc * factor[0]) + "
+                         "select(weight[0] == 0, 0, c * weight[0])");
+    form[1].scalars = BLAS_ALPHA_VECTOR_NO_BETA, form[1].is_by_rows[BLAS_D] = form[1].is_by_rows[BLAS_C] = 1;
+    form[1].ld[BLAS_D] = 16;
+    expect_text(form[1], "j24 k32 l16 bf16 M:col N:col epilogue=select(factor[row] == 0, 0, acc * factor[row])");
+    form[2].epilogue = BLAS_EPILOGUE_GELU | BLAS_EPILOGUE_AUX, form[2].has_alpha = 0;
+    expect_text(form[2], "j16 k32 l24 bf16 epilogue=x:bf16[row, col] = acc; gelu_tanh(acc)");
+    form[3].has_beta = 1, form[3].ld[BLAS_C] = 24, form[3].type[BLAS_C] = BLAS_R_32F, form[3].is_in_place = 0;
+    expect_text(form[3], "j16 k32 l24 bf16 epilogue=alpha * acc + addend[row, col] * weight");
+    form[4].type[BLAS_A] = form[4].type[BLAS_B] = form[4].type[BLAS_C] = form[4].type[BLAS_D] = BLAS_R_8F_E4M3;
+    form[4].scale[BLAS_A] = BLAS_SCALE_OF_ROW + 1, form[4].scale[BLAS_B] = BLAS_SCALE_OF_MATRIX + 1;
+    form[4].scale[BLAS_D] = BLAS_SCALE_OF_MATRIX + 1, form[4].has_alpha = 0;
+    expect_text(form[4], "j16 k32 l24 e4m3 compute:f32_fp8 scale_m scale_n:each epilogue=acc * d_scale[0]");
+}
+
+Test(call, what_is_not_certain_is_left_to_cublas)
+{
+    blas_form form[8];
+
+    for (int i = 0; i < 8; i++) {
+        form[i] = plain(BLAS_R_8F_E4M3, BLAS_R_32F, BLAS_COMPUTE_32F);
+        form[i].bias_type = form[i].aux_type = -1;
+    }
+    form[0].epilogue = BLAS_EPILOGUE_BIAS; /* bf16 by default, next to FP8 */
+    form[1].epilogue = BLAS_EPILOGUE_BIAS_GRADIENT | BLAS_EPILOGUE_DGELU;
+    form[2].epilogue = BLAS_EPILOGUE_RELU | BLAS_EPILOGUE_AUX, form[2].aux_type = BLAS_R_16BF;
+    form[3].scale[BLAS_A] = BLAS_SCALE_128_ALONG_K + 1; /* A is not transposed: its neighbours do not lie along k */
+    form[4].scale[BLAS_A] = 7;                          /* a kind that did not exist yet */
+    form[5].scale[BLAS_D] = BLAS_SCALE_32_ALONG_K + 1;
+    form[6].scalars = 5;
+    form[7].type[BLAS_A] = form[7].type[BLAS_B] = BLAS_R_16BF, form[7].scale[BLAS_A] = 1; /* not FP8 */
     for (int i = 0; i < 8; i++)
         cr_expect_eq(way_of(form[i]), 0, "form %d", i);
 }
@@ -139,5 +205,5 @@ Test(call, scalars_of_every_type_are_read)
     cr_expect_eq(blas_call_scalar(&call, &f32), 0.5);
     call.alpha = call.beta = NULL;
     blas_call_settle(&call);
-    cr_expect_eq(call.form.is_on_device, 1);
+    cr_expect_eq(call.form.scalars, -1);
 }
