@@ -1,26 +1,12 @@
 //@| next_scales(0);  //@ only scales_parts
-#pragma unroll
-for (int s = 0; s < STAGES - 1; ++s) {
-    #include "parts/copy_first.cuh"  //@ copy_first
-    //@| #include "mma/store_first.cuh"  //@ only stores_weights
-    commit_copies();  //@ only copies_async
-}
-wait_for_copies<STAGES - 2>();  //@ only copies_async
-__syncthreads();
-
-int current = 0;        // the stage that is multiplied
-int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+#include "parts/first_copies.cuh"
 //@| take_zeros();  //@ only has_zeros
 if (phases > 0)  //@ only may_be_empty
     load(tiles[0], 0);
 load(tiles[0], 0);  //@ only not may_be_empty
 for (index_t phase = 0; phase < phases; ++phase) {
     //@| next_scales(phase + 1);  //@ only scales_parts
-    //@ if walks_evenly
-    // The last phase goes on to load what it began with, which nobody multiplies: a branch around that would take longer.
-    //@| const int next = phase + 1 == phases ? current : current + 1 < STAGES ? current + 1 : 0;
-    //@ end
-    const int next = current + 1 < STAGES ? current + 1 : 0;  //@ only not walks_evenly
+    #include "parts/next_stage.cuh"  //@ next_stage
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
         if (step + 1 < STEPS) {

@@ -11,49 +11,7 @@
 //
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
-//@ if gathers
-
-// A cluster of blocks shares the k of a tile: each multiplies a part of it, and the first one adds up what the others send to it. So P
-// is stored once, by this kernel.
-//@ end
-//@ if shares_tiles
-
-// A cluster of blocks shares the tiles of one operand, which are read from the L2 once for all of them: in turns, each block copies them
-// to the shared memory of all. So a place of the ring is empty when the warps of all blocks have multiplied what is there.
-//@ end
-//@ if by_cols
-
-// Swapped: tensor cores take 64 rows of M at once, and columns of N in steps of 8. The few rows of the caller's P are therefore columns
-// here, so that hardly any product is made for nothing. P lies column by column.
-//@ end
-//@ if squares
-
-// Tensor cores take such elements along k alone. Tiles of what lies across k are transposed between the two, where they lie: by the
-// warps next to the one that starts the copies, which wait until the tiles have come, and then hand them on as full.
-//@ end
-//@ if divides_k
-
-// Groups divide k, so each has tiles of all of P, and a number of phases of its own. The first and the last one may bring elements of its
-// neighbours: the warps next to the one that starts the copies replace them by zeros before they hand a phase on as full.
-//@ end
-//@ if m_weights
-
-// M has weights of fewer bits than tensor cores multiply. They come as they are; the warps that multiply load them to registers, widen
-// them there, and multiply from there.
-//@ elif m_registers
-
-// Tensor cores take such elements of shared memory along k alone, and M lies across it. So the warps that multiply load its elements to
-// registers, in the order that a product takes.
-//@ end
-//@ if scales_parts
-
-// Parts of k have scales. Other warps of the first warpgroup bring those of a phase to its place of the ring, as floats, and arrive at
-// full when they are there. The threads multiply the sums of a part by them before they add it to the sums of all.
-//@ end
-//@ if pingpong
-
-// Ping-pong: each multiplying warpgroup has tiles of its own, and they take turns. While one stores its tile, another multiplies.
-//@ end
+#include "wgmma/variants.cuh"
 
 #include "parts/card.cuh"
 constexpr int BM = 128;
@@ -140,12 +98,7 @@ wgmma(
     #include "parts/dependents.cuh"  //@ dependents
 
     //@ lines rank_of_block
-    //@ if has_parts
-    // This block's part of k, in whole phases; the last may be short, or empty.
-    const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;  //@ k_parts for SPLITS  //@ k_parts for SPLITS  //@ round_k for BK  //@ round_k for BK  //@ round_k for BK
-    const index_t k_begin = blockIdx.z % SPLITS * split;  //@ part_of_k for blockIdx.z % SPLITS
-    const int phases = (min(split, max(k - k_begin, static_cast<index_t>(0))) + BK - 1) / BK;  //@ phases_of for BK  //@ round_k for BK
-    //@ end
+    //@| #include "wgmma/part_of_k.cuh"  //@ only has_parts
     //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ phases_of for BK  //@ round_k for BK  //@ only not has_parts and not divides_k
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
     // together, column by column.

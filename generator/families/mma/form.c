@@ -1135,7 +1135,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "place_note", f64 ? "mma/place_note_f64.cuh" : "mma/place_note.cuh");
     tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
-    tj_template_set_flag(fill, "walks_evenly", tj_mma_walks_evenly(s));
+    tj_template_set(fill, "next_stage", tj_mma_walks_evenly(s) ? "parts/next_stage_evenly.cuh" : "parts/next_stage.cuh");
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
     tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");
     tj_template_set_int(fill, "K_STEP", s->k_step);

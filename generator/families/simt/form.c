@@ -501,6 +501,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "STAGES", s.stages);
     tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, s.start == TJ_SIMT_SPREAD, fill);
     tj_template_set(fill, "copy_next", s.start == TJ_SIMT_SPREAD ? "simt/copy_next_spread.cuh" : "parts/copy_next.cuh");
+    tj_template_set(fill, "next_stage", "parts/next_stage.cuh");
     tj_template_set(fill, "loads_next", "else if (phase + 1 < phases)");
     tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
