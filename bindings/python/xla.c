@@ -147,9 +147,8 @@ static xla_error *describe(const xla_frame *frame)
 {
     xla_metadata *metadata = ((xla_metadata_extension *)frame->extension_start)->metadata;
 
-    /* The members that are read are the same in all minor versions, so the answer is the one that asks; 1 does not say. */
     metadata->api_version.major_version = XLA_MAJOR;
-    metadata->api_version.minor_version = frame->api ? frame->api->api_version.minor_version : 1;
+    metadata->api_version.minor_version = XLA_MINOR;
     metadata->traits = XLA_MAY_BE_CAPTURED;
     return NULL;
 }
@@ -177,7 +176,7 @@ void *tjpy_xla_on_device(void *opaque)
         error = frame->api->device_ordinal_get(&ordinal);
     if (error)
         return error;
-    context = context_of(ordinal.device_ordinal);
+    context = ordinal.device_ordinal >= 0 ? context_of(ordinal.device_ordinal) : NULL;
     if (!context)
         return fail(frame, XLA_INTERNAL, "TileJIT has no context for this device: the message is on stderr");
     if (frame->stage == XLA_INITIALIZE) { /* before any capture: a kernel that is not there yet is compiled now */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * xla.h: XLA's foreign function interface, as far as xla.c reads it: version 0 of xla/ffi/api/c_api.h, which jaxlib brings. Minor
- * versions add to the ends of structures. tests/test_jax.py compares each member with the header of the jaxlib that is there.
+ * xla.h: XLA's foreign function interface, as far as xla.c reads it: version 0.1 of xla/ffi/api/c_api.h, which jaxlib brings, and
+ * one member that a later version added to the end of a structure. XLA refuses a version that it no longer has.
+ * tests/test_jax.py compares each member with the header of the jaxlib that is there.
  */
 #ifndef TILEJIT_XLA_H
 #define TILEJIT_XLA_H
@@ -9,7 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { XLA_MAJOR = 0, XLA_METADATA = 1, XLA_IS_BUFFER = 1, XLA_IS_ARRAY = 1, XLA_INITIALIZE = 2, XLA_EXECUTE = 3 };
+enum {
+    XLA_MAJOR = 0,
+    XLA_MINOR = 1,
+    XLA_METADATA = 1,
+    XLA_IS_BUFFER = 1,
+    XLA_IS_ARRAY = 1,
+    XLA_INITIALIZE = 2,
+    XLA_EXECUTE = 3
+};
 
 /** An operation may be recorded into a CUDA graph, because each call queues the same work. */
 enum { XLA_MAY_BE_CAPTURED = 1 };
@@ -114,7 +123,7 @@ typedef struct xla_api {
     void *unused_1[3];
     xla_error *(*stream_get)(xla_stream_get_args *args);
     void *unused_2[12];
-    xla_error *(*device_ordinal_get)(xla_device_ordinal_get_args *args);
+    xla_error *(*device_ordinal_get)(xla_device_ordinal_get_args *args); /* of a later version: see struct_size */
 } xla_api;
 
 typedef struct xla_frame {

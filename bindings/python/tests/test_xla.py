@@ -23,7 +23,7 @@ P, WITH, WORKSPACE = lib.TJ_MATRIX_P, lib.TJ_OPERAND_WITH, -1
 class Runtime:
     """XLA's part: it keeps errors, and hands out one stream."""
 
-    def __init__(self, stream, ordinals=True):
+    def __init__(self, stream, ordinals=True, ordinal=0):
         self.errors, self.asked = [], []
 
         @xla.callback("xla_error *(xla_error_create_args *)")
@@ -40,7 +40,7 @@ class Runtime:
         @xla.callback("xla_error *(xla_device_ordinal_get_args *)")
         def device_ordinal_get(args):
             self.asked.append("ordinal")
-            args.device_ordinal = 0
+            args.device_ordinal = ordinal
             return xla.NULL
 
         self.api = xla.new("xla_api *", {"struct_size": xla.sizeof("xla_api") if ordinals else xla.offsetof("xla_api", "device_ordinal_get"),
@@ -113,11 +113,11 @@ def product(context, random):
 
 def test_what_xla_asks_when_it_registers(stream):
     runtime = Runtime(stream)
-    for has_api, minor in ((True, 7), (False, 1)):
+    for has_api in (True, False):
         metadata = xla.new("xla_metadata *")
         extension = xla.new("xla_metadata_extension *", {"extension_base": {"type": METADATA}, "metadata": metadata})
         assert runtime.call(EXECUTE, b"", [], [], [], extension=extension, api=has_api) is None
-        assert (metadata.api_version.major_version, metadata.api_version.minor_version, metadata.traits) == (0, minor, 1)
+        assert (metadata.api_version.major_version, metadata.api_version.minor_version, metadata.traits) == (0, 1, 1)
 
 
 @pytest.mark.parametrize("ordinals", [True, False])
@@ -170,6 +170,8 @@ def test_frames_that_cannot_be(context, stream, product):
     problem, (a, b, bias), p, _ = product(6)
     runtime, arrays = Runtime(stream), ([memory(a), memory(b), memory(bias)], [memory(p)])
     place = [0, 1, WITH, P]
+    for ordinal in (-1, 99):
+        assert "no context for this device" in Runtime(stream, ordinal=ordinal).call(EXECUTE, problem, *arrays, place)[1]
     for wanted, call in (
             ("newer TileJIT", lambda: runtime.call(EXECUTE, problem + b"more", *arrays, place)),
             ("newer TileJIT", lambda: runtime.call(EXECUTE, problem, *arrays, place, operands=blank_operands() + b"more")),
