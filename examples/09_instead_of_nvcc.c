@@ -56,17 +56,17 @@ int main(void)
             at[i] = tj_buffer_address(buffer[i]);
             status = tj_buffer_write(buffer[i], 0, host[i], bytes[i], &err);
         }
-    for (int segments = 0; segments <= SEGMENTS && status == TJ_OK && (segments == 0 || report.passed); segments += SEGMENTS) {
-        tj_host_operands operands = TJ_HOST_OPERANDS(x, w);
+    report.passed = 1;
+    for (int segments = 0; segments <= SEGMENTS && status == TJ_OK && report.passed; segments += SEGMENTS) {
+        tj_host_operands on_host = TJ_HOST_OPERANDS(x, w);
         tj_problem problem;
 
-        operands.with[0].address = bias;
-        operands.offsets = offsets;
+        on_host.with[0].address = bias, on_host.offsets = offsets;
         if ((status = describe(IN, OUT, segments, &problem)) == TJ_OK &&
             (status = multiply(&problem, TOKENS, at[0], at[1], at[2], segments ? at[3] : NULL, at[4], NULL)) == TJ_OK &&
             (status = tj_buffer_read(buffer[4], 0, y, sizeof y, &err)) == TJ_OK) {
             problem.j = (tj_dim)TJ_DIM_INIT(TOKENS);
-            status = tj_reference_check(&problem, &operands, y, 0, 0, &report, &err);
+            status = tj_reference_check(&problem, &on_host, y, 0, 0, &report, &err);
             printf("%d segments: %s\n", segments, report.passed ? "right" : report.reason);
         }
     }

@@ -134,13 +134,17 @@ int main(int argc, char **argv)
     options.driver = argc > 1 ? argv[1] : NULL;
     options.nvrtc = argc > 2 && argv[2][0] ? argv[2] : NULL;
     options.ignore_environment = 1; /* so there is no store either, unless cache_dir names one */
-    options.log = log_line, options.log_level = TJ_LOG_INFO, options.log_payload = stdout;
+    options.log = log_line;
+    options.log_level = TJ_LOG_INFO;
+    options.log_payload = stdout;
 
     /* The program's own device memory: one with the CUDA runtime has cudaMalloc in place of this. */
     if ((status = tj_context_create(&options, &device, &err)) == TJ_OK &&
         (status = tj_buffer_create(device, POOL_BYTES, &block, &err)) == TJ_OK) {
         p.base = tj_buffer_address(block);
-        options.allocate = pool_allocate, options.release = pool_release, options.allocator_payload = &p;
+        options.allocate = pool_allocate;
+        options.release = pool_release;
+        options.allocator_payload = &p;
         options.prove = TJ_PROVE_BEFORE; /* proofs compute in the pool as well */
         status = tj_context_create(&options, &context, &err);
     }

@@ -22,6 +22,12 @@ needed=$(readelf -d "$work/plugin/libgemm_a.so" | sed -n 's/.*(NEEDED).*\[\(.*\)
 strange=$(grep -vE '^(libc|libm|libdl|libpthread|ld-linux.*)\.so' <<<"$needed" || true)
 [ -z "$strange" ] || fail "the plug-in needs $strange"
 
+# The bytes by which a program grows; docs/instead-of-nvcc.md has those of a release.
+most=2000000
+strip -o "$work/stripped" "$work/plugin/libgemm_a.so"
+bytes=$(stat -c %s "$work/stripped")
+[ "$bytes" -le $most ] || fail "the plug-in has $bytes bytes, and the budget is $most: is all that is new needed in every program?"
+
 # The emulator lies next to them: no variable may say where.
 export TILEJIT_EMULATOR=/nonexistent CUDA_EMULATOR_LOG=0
 emulator=$(find "$work/prefix" -name libcuda_emulator.so)
