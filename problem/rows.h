@@ -94,12 +94,6 @@ static inline int64_t tj_offset_count(const tj_problem *problem)
     return problem->rows.groups + (tj_has_offsets(problem) && !tj_is_masked(problem));
 }
 
-/** Return the bytes of all offsets or counts. Canonical; 0: there are no groups. */
-static inline int64_t tj_offsets_bytes(const tj_problem *problem)
-{
-    return tj_has_offsets(problem) ? tj_offset_count(problem) * tj_offset_bytes(problem) : 0;
-}
-
 /** Rows of a group: from `begin` on and before `end`. */
 typedef struct tj_group_rows {
     int64_t begin, end;

@@ -62,8 +62,7 @@ typedef struct matrices {
     tj_output scale_p; /* the file of the scales of P */
 } matrices;
 
-static const char *const scale_names[TJ_SCALED] = {"scale-m", "scale-n", "scale-p"}, *const form_names[TJ_SCALED] = {
-                                                                                         "form-m", "form-n", "form-p"};
+static const char *const form_names[TJ_SCALED] = {"form-m", "form-n", "form-p"};
 
 /* "512 x 300", "8 x 512 x 300" for a batch, or "300" for a vector. */
 static void format_shape(char out[SHAPE_BYTES], const tj_npy *array)
@@ -125,7 +124,7 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     for (int i = 0; i < TJ_SCALED; i++) {
         if (options->form[i] && !options->scale[i])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s says how a file lies that is not there: add --%s S.npy",
-                           form_names[i], scale_names[i]);
+                           form_names[i], cli_scale_names[i]);
         if (options->form[i] && i < TJ_FACTORS && options->request.format)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s and --format %s both say how scales lie: leave one out",
                            form_names[i], options->request.format);
@@ -436,7 +435,7 @@ static tj_status take_format(const matmul_options *options, matrices *all, tj_pr
         n->type = (int8_t)all->scale[TJ_MATRIX_N].dtype;
     (void)snprintf(how, sizeof how, "--format %s", options->request.format);
     for (int i = 0; i < TJ_FACTORS && status == TJ_OK; i++)
-        status = take_of_format(how, scale_names[i], TJ_OPERAND_SCALE + i, options->scale[i], &all->scale[i], known, err);
+        status = take_of_format(how, cli_scale_names[i], TJ_OPERAND_SCALE + i, options->scale[i], &all->scale[i], known, err);
     return status == TJ_OK ? take_rest_of_n(how, options, all, known, err) : status;
 }
 
@@ -450,9 +449,10 @@ static tj_status take_own_scales(const matmul_options *options, tj_which which, 
     if (!form)
         return path ? take_scales(path, which, &all->scale[which], known, options->scale_k, err) : TJ_OK;
     (void)snprintf(how, sizeof how, "--%s %.40s", form_names[which], form);
-    status = tj_problem_set(known, scale_names[which], form, err);
+    status = tj_problem_set(known, cli_scale_names[which], form, err);
     if (status == TJ_OK)
-        status = take_of_format(how, scale_names[which], TJ_OPERAND_SCALE + (int)which, path, &all->scale[which], known, err);
+        status =
+            take_of_format(how, cli_scale_names[which], TJ_OPERAND_SCALE + (int)which, path, &all->scale[which], known, err);
     return status == TJ_OK && which == TJ_MATRIX_N ? take_rest_of_n(how, options, all, known, err) : status;
 }
 
@@ -550,7 +550,7 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     if (status == TJ_OK && options->request.format)
         status = take_format(options, all, known, err);
     if (status == TJ_OK && options->scale[TJ_MATRIX_P])
-        status = tj_problem_set(known, scale_names[TJ_MATRIX_P],
+        status = tj_problem_set(known, cli_scale_names[TJ_MATRIX_P],
                                 options->form[TJ_MATRIX_P] ? options->form[TJ_MATRIX_P] : "f32:1x128:row-by-row", err);
     for (tj_which i = TJ_MATRIX_M; i < TJ_FACTORS && status == TJ_OK && !options->request.format; i++)
         status = take_own_scales(options, i, all, known, err);

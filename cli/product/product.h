@@ -31,6 +31,9 @@ typedef struct cli_request_options {
 enum { CLI_PROBLEM, CLI_LAYOUT, CLI_SCALES, CLI_SCALARS, CLI_CONFIG, CLI_REQUEST_GROUPS };
 extern const cli_group cli_request_groups[CLI_REQUEST_GROUPS];
 
+/** The options for scales, by the tj_which of their matrix. */
+extern const char *const cli_scale_names[TJ_SCALED];
+
 enum { CLI_PATH_BYTES = 512 };
 
 /** The product that the options ask for. */

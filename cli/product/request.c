@@ -142,11 +142,11 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
-static const char *const scale_names[TJ_SCALED] = {"scale-m", "scale-n", "scale-p"};
+const char *const cli_scale_names[TJ_SCALED] = {"scale-m", "scale-n", "scale-p"};
 
 static const char *scale_at(size_t index)
 {
-    return tj_problem_choice(scale_names[0], index);
+    return tj_problem_choice(cli_scale_names[0], index);
 }
 
 static const cli_option of_scales[] = {
@@ -360,7 +360,7 @@ static tj_status take_scales(const cli_request_options *options, tj_problem *pro
     tj_status status = TJ_OK;
 
     for (int i = 0; i < TJ_SCALED && status == TJ_OK; i++)
-        status = set_field(problem, scale_names[i], options->scale[i], err);
+        status = set_field(problem, cli_scale_names[i], options->scale[i], err);
     return status == TJ_OK ? set_field(problem, "scale-k", options->scale_k, err) : status;
 }
 
@@ -530,7 +530,7 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         char name[] = "scale_m";
 
         name[6] = "mnp"[i];
-        tj_problem_get(&known, scale_names[i], value);
+        tj_problem_get(&known, cli_scale_names[i], value);
         if (*value || i < TJ_FACTORS)
             cli_set_text(object, name, *value ? value : "none");
     }
