@@ -8,6 +8,8 @@
 
 enum {
     WANTED_AFTER = 3,
+    WANTED_UNTIMED = 64, /* calls of a product whose time is not known */
+    WORTH_US = 1000,     /* of cuBLAS for a product, after which its kernel is worth a compile */
     JUDGED_AFTER = 7,
     CLEAR_AFTER = 3,      /* a kernel that is clearly slower is not launched more often */
     WATCHED_AT_FIRST = 9, /* calls of a decided product that are timed; then one of WATCHED_EACH */
@@ -207,16 +209,32 @@ static void resume(blas_product *product, blas_memory *memory)
     atomic_store_explicit(&product->state, ready, memory_order_release);
 }
 
-/* A product in its first calls. */
-static blas_state meet(const tj_driver *driver, blas_product *product)
+/*
+ * Does a product take so much time that a processor may spend a second on its kernel? A graph may be launched many times, of
+ * which nobody hears.
+ */
+static bool is_worth_a_kernel(const blas_product *product, uint64_t calls, bool is_captured)
 {
-    const uint64_t before = atomic_fetch_add(&product->calls, 1);
+    uint64_t count;
+    double us;
+
+    if (calls < WANTED_AFTER || self.choice != BLAS_BY_TIME || is_captured)
+        return calls >= WANTED_AFTER;
+    us = blas_timing_median(product, BLAS_EARLY, &count);
+    return count > 0 ? (double)calls * us >= WORTH_US : calls >= WANTED_UNTIMED;
+}
+
+/* A product in its first calls. */
+static blas_state meet(const tj_driver *driver, blas_product *product, bool is_captured)
+{
+    const uint64_t calls = atomic_fetch_add(&product->calls, 1) + 1;
     blas_memory *memory = blas_making_recall(product);
     int fresh = BLAS_IS_NEW;
 
     if (memory)
         resume(product, memory);
-    else if (before + 1 == WANTED_AFTER && atomic_compare_exchange_strong(&product->state, &fresh, BLAS_IS_WANTED))
+    else if (is_worth_a_kernel(product, calls, is_captured) &&
+             atomic_compare_exchange_strong(&product->state, &fresh, BLAS_IS_WANTED))
         blas_making_want(driver, product);
     return (blas_state)atomic_load_explicit(&product->state, memory_order_acquire);
 }
@@ -233,10 +251,10 @@ bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_pro
         atomic_store(&product->state, BLAS_IS_THEIRS);
         return false;
     }
-    if (now == BLAS_IS_NEW)
-        now = meet(driver, product);
     is_captured = !driver->api.stream_is_capturing ||
                   driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS || captured != 0;
+    if (now == BLAS_IS_NEW)
+        now = meet(driver, product, is_captured);
     if (now == BLAS_IS_OURS && (is_captured || self.choice != BLAS_BY_TIME))
         return launch(call, product, is_captured);
     if (now == BLAS_IS_OURS)

@@ -23,9 +23,10 @@ static const double HOPELESS = 2.5;
 static struct {
     blas_choice choice;
     tj_log log;
-    pthread_once_t once;
-    tj_context *context; /* of the threads */
-    tj_device_facts device;
+    pthread_mutex_t creating;
+    bool is_created;                  /* under it: creation was tried */
+    tj_context *context;              /* of the threads; NULL: there is none */
+    blas_home home;                   /* the first CUDA context */
     atomic_bool has_context, is_warm; /* is_warm: a thread reads the memory, or has done so */
     _Atomic(blas_memory *) memory;
     atomic_bool has_memory; /* it has been read, and its kernels are asked for */
@@ -33,8 +34,8 @@ static struct {
     pthread_mutex_t writing;
     atomic_bool is_write_queued;
     atomic_llong next_write_s;
-} self = {.once = PTHREAD_ONCE_INIT,
-          .device = TJ_DEVICE_FACTS_INIT,
+} self = {.creating = PTHREAD_MUTEX_INITIALIZER,
+          .home = {.device = TJ_DEVICE_FACTS_INIT},
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .writing = PTHREAD_MUTEX_INITIALIZER};
 
@@ -71,7 +72,7 @@ static bool know(blas_product *product, blas_known *known)
 static void write_memory(bool is_last)
 {
     pthread_mutex_lock(&self.writing);
-    blas_memory_write(self.context, &self.device, is_last, know);
+    blas_memory_write(self.context, &self.home, is_last, know);
     pthread_mutex_unlock(&self.writing);
 }
 
@@ -122,16 +123,28 @@ void blas_making_start(blas_choice choice, const tj_log *log)
 /* ---- kernels, made on threads of threads.c ------------------------------------------------------------------------------ */
 
 /* In a CUDA context. */
-static void make_context(void)
+static void create_context(const void *cuda)
 {
+
     if (tj_context_create(NULL, &self.context, NULL) != TJ_OK) {
         self.context = NULL;
         return;
     }
-    if (tj_device_current(self.context, &self.device, NULL) == TJ_OK) {
-        atomic_store(&self.memory, blas_memory_read(self.context, &self.device));
+    if (tj_device_current(self.context, &self.home.device, NULL) == TJ_OK) {
+        self.home.cuda = cuda;
+        atomic_store(&self.memory, blas_memory_read(self.context, &self.home.device));
         atomic_store(&self.has_context, true);
     }
+}
+
+/* The first CUDA context that comes is the one whose products are remembered. */
+static void have_context(const void *cuda)
+{
+    pthread_mutex_lock(&self.creating);
+    if (!self.is_created)
+        create_context(cuda);
+    self.is_created = true;
+    pthread_mutex_unlock(&self.creating);
 }
 
 static void take_nearest(const tj_neighbour *neighbour, void *payload)
@@ -197,7 +210,6 @@ static blas_state prepare(wanted *one)
     tj_error err = {TJ_OK, "TileJIT has no context"};
     blas_state next = BLAS_IS_OURS;
 
-    (void)pthread_once(&self.once, make_context);
     if (!self.context || tj_device_current(self.context, &facts, &err) != TJ_OK ||
         tj_context_choose_config(self.context, one->problem, &facts, &config, &by, &err) != TJ_OK) {
         next = BLAS_IS_THEIRS;
@@ -221,6 +233,7 @@ static blas_state prepare_in(const tj_driver *driver, const void *context, wante
     CUcontext popped;
 
     if (driver->api.ctx_push((CUcontext)(uintptr_t)context) == CUDA_SUCCESS) {
+        have_context(context);
         next = prepare(one);
         (void)driver->api.ctx_pop(&popped);
     }
@@ -321,7 +334,7 @@ static void warm_up(blas_task *task)
     CUcontext popped;
 
     if (asked->driver->api.ctx_push((CUcontext)(uintptr_t)asked->context) == CUDA_SUCCESS) {
-        (void)pthread_once(&self.once, make_context);
+        have_context(asked->context);
         (void)asked->driver->api.ctx_pop(&popped);
         for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
             one->context = asked->context;

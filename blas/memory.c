@@ -166,7 +166,7 @@ static void add(tj_json *list, const tj_problem *problem, const blas_known *know
  * Those of this process, of several forms of one problem the first. A process that timed cuBLAS alone, as a trace does, leaves
  * TileJIT's time as it was.
  */
-static blas_memory *add_own(tj_json *list, blas_memory *before, blas_memory_fn *know)
+static blas_memory *add_own(tj_json *list, const void *cuda, blas_memory *before, blas_memory_fn *know)
 {
     blas_memory *seen = NULL, *one;
     const blas_memory *last;
@@ -174,8 +174,8 @@ static blas_memory *add_own(tj_json *list, blas_memory *before, blas_memory_fn *
     for (blas_product *product = blas_product_first(); product; product = product->next) {
         blas_known known = {{0}};
 
-        if (!product->is_known || !know(product, &known) || blas_memory_find(seen, &product->problem) ||
-            !(one = calloc(1, sizeof *one)))
+        if (product->form.context != cuda || !product->is_known || !know(product, &known) ||
+            blas_memory_find(seen, &product->problem) || !(one = calloc(1, sizeof *one)))
             continue;
         tj_problem_id(&product->problem, one->id);
         one->next = seen;
@@ -200,10 +200,10 @@ static void free_all(blas_memory *first)
 }
 
 /* Those of this process first; then those of the note that it did not call. NULL: there is nothing to write. */
-static char *print_note(const place *at, blas_memory *before, bool is_last, blas_memory_fn *know)
+static char *print_note(const place *at, const void *cuda, blas_memory *before, bool is_last, blas_memory_fn *know)
 {
     tj_json *root = tj_json_new(), *list = tj_json_add_list(root, "products");
-    blas_memory *seen = add_own(list, before, know);
+    blas_memory *seen = add_own(list, cuda, before, know);
     char *text = NULL;
 
     tj_json_add_int(root, "format", FORMAT);
@@ -219,7 +219,7 @@ static char *print_note(const place *at, blas_memory *before, bool is_last, blas
     return text;
 }
 
-void blas_memory_write(const tj_context *context, const tj_device_facts *device, bool is_last, blas_memory_fn *know)
+void blas_memory_write(const tj_context *context, const blas_home *home, bool is_last, blas_memory_fn *know)
 {
     tj_disk_store *store = open_store(context);
     tj_key key = {.count = 0};
@@ -228,12 +228,12 @@ void blas_memory_write(const tj_context *context, const tj_device_facts *device,
     place at;
     int lock;
 
-    if (store && find_place(device, &at)) {
+    if (store && find_place(&home->device, &at)) {
         tj_key_add(&key, "note", at.name);
         tj_key_seal(&key);
         lock = tj_disk_store_lock(store, &key, LOCK_WAIT_MS);
         before = read_note(store, &at);
-        if ((text = print_note(&at, before, is_last, know)))
+        if ((text = print_note(&at, home->cuda, before, is_last, know)))
             tj_disk_store_write_note(store, at.name, text);
         tj_disk_store_unlock(lock);
         free_all(before);

@@ -33,10 +33,16 @@ blas_memory *blas_memory_find(blas_memory *first, const tj_problem *problem);
 /** Copy the times of a product so far. false: it has none that is worth keeping. */
 typedef bool blas_memory_fn(blas_product *product, blas_known *known);
 
+/** The part of the process that a note is about: a CUDA context, and its device. */
+typedef struct blas_home {
+    const void *cuda;
+    tj_device_facts device;
+} blas_home;
+
 /**
- * Write the products of this process, with those of the note that it did not call, until they were missed in some runs. is_last:
+ * Write the products of this process in one CUDA context, with those of the note that it did not call, until they were missed in some runs. is_last:
  * this run is over. Processes take turns by a lock of the store. Trouble is forgotten. Threads: one at a time.
  */
-void blas_memory_write(const tj_context *context, const tj_device_facts *device, bool is_last, blas_memory_fn *know);
+void blas_memory_write(const tj_context *context, const blas_home *home, bool is_last, blas_memory_fn *know);
 
 #endif

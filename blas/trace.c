@@ -25,10 +25,10 @@ static struct {
     char folder[4000];
     bool has_stacks;
     atomic_llong next_s; /* when to write again */
-    pthread_once_t once;
-    tj_context *context; /* for the store alone; NULL: none */
-    tj_device_facts device;
-} self = {.writing = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT, .device = TJ_DEVICE_FACTS_INIT};
+    atomic_bool is_learnt;
+    _Atomic(tj_context *) context; /* for the store alone; NULL: none */
+    blas_home home;                /* the CUDA context of the first call */
+} self = {.writing = PTHREAD_MUTEX_INITIALIZER, .home = {.device = TJ_DEVICE_FACTS_INIT}};
 
 static int64_t seconds(void)
 {
@@ -46,20 +46,23 @@ void blas_trace_start(const char *folder, bool has_stacks)
 }
 
 /* While the program's CUDA context is current. At exit() it is too late. */
-static void learn_device(void)
+static void learn_device(const void *cuda)
 {
-    if (tj_context_create(NULL, &self.context, NULL) == TJ_OK && tj_device_current(self.context, &self.device, NULL) == TJ_OK)
-        return;
-    tj_context_free(self.context);
-    self.context = NULL;
+    tj_context *context = NULL;
+
+    self.home.cuda = cuda;
+    if (tj_context_create(NULL, &context, NULL) == TJ_OK && tj_device_current(context, &self.home.device, NULL) == TJ_OK)
+        atomic_store(&self.context, context);
+    else
+        tj_context_free(context);
 }
 
 void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_captured, blas_visit *visit)
 {
     const uint64_t before = atomic_fetch_add_explicit(&product->calls, 1, memory_order_relaxed);
 
-    if (before == 0)
-        (void)pthread_once(&self.once, learn_device);
+    if (before == 0 && !atomic_exchange(&self.is_learnt, true))
+        learn_device(product->form.context);
     if (self.has_stacks && (before < TIMED_AT_FIRST || before % THEN_EACH == 0))
         blas_stacks_take(product);
     if (is_captured) {
@@ -164,7 +167,7 @@ void blas_trace_write(const tj_driver *driver, bool is_last)
         blas_timing_read(driver, true);
     write_file();
     if (is_last && self.context)
-        blas_memory_write(self.context, &self.device, true, know);
+        blas_memory_write(self.context, &self.home, true, know);
     atomic_store(&self.next_s, now + WRITE_S);
     pthread_mutex_unlock(&self.writing);
 }

@@ -50,14 +50,17 @@ const cli_command cli_with = {
     .operands = "-- <program> [arguments]",
     .runs_program = true,
     .summary = "run a program, with its cuBLAS products computed by TileJIT where that is faster",
-    .text = "Preloads libtilejit_blas.so, which stands before cuBLAS and cuBLASLt, and becomes the program: exit code and "
-            "signals are the program's.\n\n"
-            "No call waits for a kernel. A product that comes a third time is compiled on threads of the library's own, "
-            "while cuBLAS goes on computing it. Then the two take turns, each call is timed on the device, and after seven "
-            "of each the faster one computes the product from then on. The precision is at least the one that was asked "
-            "for; what TileJIT cannot compute, or does not know, goes to cuBLAS as it came. --verbose says what was "
-            "decided; the variables of docs/environment.md hold for the library in the program. docs/programs.md says what "
-            "is reached and what is not.",
+    .text =
+        "Preloads libtilejit_blas.so, which stands before cuBLAS and cuBLASLt, and becomes the program: exit code and "
+        "signals are the program's.\n\n"
+        "No call waits for a kernel. One is compiled on threads of the library's own once cuBLAS has spent a millisecond "
+        "on its product, or a CUDA graph captures it, while cuBLAS goes on computing it. Then the two take turns, each call "
+        "is timed on the device, and after seven of each the faster one computes the product from then on. The times are "
+        "kept in the store: the program's next run loads the faster kernels before its first call. The precision is at least "
+        "the one that was asked "
+        "for; what TileJIT cannot compute, or does not know, goes to cuBLAS as it came. --verbose says what was "
+        "decided; the variables of docs/environment.md hold for the library in the program. docs/programs.md says what "
+        "is reached and what is not.",
     .example = "tilejit with -- python train.py\ntilejit with --only-recorded -- ./app args\n",
     .takes = {{&group}},
     .option_bytes = sizeof(with_options),

@@ -181,10 +181,16 @@ Test(blas, what_a_trace_timed_is_where_the_next_run_begins)
     must("TILEJIT_LOG=info $T with --always -- $P again", "the first call is taken\n");
 }
 
+Test(blas, a_product_that_takes_little_time_is_not_worth_a_kernel)
+{
+    must("$T with --verbose -- $P random 4 1", "4 products, 0 taken, 0 wrong");
+    cr_expect(strstr(errors, "compiling") == NULL, "%s", errors);
+}
+
 Test(blas, the_end_does_not_wait_for_a_compile)
 {
     NEEDS_COMPILER();
-    must("$T with -- $P exit 30", "ok the child");
+    must("$T with --always -- $P exit 30", "ok the child");
     cr_expect(atoi(strchr(out, '\n') + 1) < 1000, "%s", out);
 }
 
