@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "list_table.h"
 #include "scalar.h"
 #include "scope.h"
 
@@ -260,8 +261,11 @@ static bool is_open(const tj_problem *problem)
             return true; /* is it apart from all that is read? */
     if (tj_is_scaled(problem, TJ_MATRIX_P))
         return true; /* so are its scales */
-    return tj_has_index(&problem->rows) /* m_rows, p_rows */ || problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY ||
-           problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
+    for (int list = 0; list < TJ_LISTS; list++)
+        if (list != TJ_LIST_OFFSETS && tj_list_row_of(problem, (tj_list)list).read)
+            return true; /* is it there, and how many rows do M and P have? */
+    return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
+           problem->l.mode == TJ_DIM_ANY;
 }
 
 void tj_launch_make_ready(tj_kernel *kernel)
