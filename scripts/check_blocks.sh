@@ -8,6 +8,7 @@
 #     c of FILE         (or cuda of FILE) compared here: the block stands in that file, except for its indentation
 #     python            run by bindings/python/tests/test_documents.py
 #     sh, cpp, cmake, csv; sh gpu, sh fleet      run and read by tests/install/pages.sh
+#     console           a session: commands after "$", and what they say, run and compared by tests/cli/sessions.sh
 #     ANYTHING by FILE  compiled or run by that script, or by that file of pytest
 #     ANYTHING unrun: REASON    neither; counted and listed at the end
 #     text              not code
@@ -18,7 +19,7 @@ cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "check_blocks: $*" >&2; exit 1; }
-pages=(README.md CONTRIBUTING.md SECURITY.md docs/*.md bench/README.md emulator/README.md bindings/python/README.md)
+pages=(README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/*/*.md bench/README.md emulator/README.md bindings/python/README.md)
 
 # ---- the blocks: a file for each, and a line "page:line mark"
 
@@ -84,7 +85,7 @@ while IFS=$'\t' read -r number where mark; do
         ;;
     "c inside") check_inside "$block" "$where" && compiled=$((compiled + 1)) ;;
     "c of "* | "cuda of "*) check_quote "$block" "$where" "${mark#* of }" && quoted=$((quoted + 1)) ;;
-    python | sh | "sh gpu" | "sh fleet" | cpp | cmake | csv) others=$((others + 1)) ;;
+    python | console | sh | "sh gpu" | "sh fleet" | cpp | cmake | csv) others=$((others + 1)) ;;
     *" by "*)
         [ -x "${mark#* by }" ] || [[ ${mark#* by } == */test_*.py && -f ${mark#* by } ]] || fail "$where says that ${mark#* by } runs it, and that is no program"
         elsewhere=$((elsewhere + 1))

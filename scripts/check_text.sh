@@ -24,7 +24,7 @@ pages=$(printf '%s\n' $files | grep '\.md$')
 bad=$(awk 'FNR == 1 { fenced = 0 } /^```/ { fenced = !fenced } !fenced && length > 100 && !/^ *\|/ { print FILENAME ":" FNR }' $pages)
 [ -z "$bad" ] || complain "Markdown lines end at 100 columns:"$'\n'"$bad"
 for page in $pages; do
-    for link in $(tr '\n' ' ' <"$page" | grep -oE '\]\([^)# ]+' | cut -c3- | grep -v :); do
+    for link in $(awk '/^ *```/ { fenced = !fenced } !fenced' "$page" | tr '\n' ' ' | grep -oE '\]\([^)# ]+' | cut -c3- | grep -v :); do
         [ -e "$(dirname "$page")/$link" ] || complain "$page points to $link, which is not there"
     done
 done

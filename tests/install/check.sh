@@ -70,9 +70,9 @@ done
 # Beside the programs: the licence, the documents, which point to one another, the man page, the completions.
 documents=$prefix/share/doc/tilejit
 grep -q "Apache License" "$documents/LICENSE" || fail "no licence"
-for page in "$documents"/docs/*.md; do
-    for link in $(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/.$//'); do
-        [ -e "$documents/docs/$link" ] || [[ $link == ../* ]] || fail "$(basename "$page") points to $link, which is not installed"
+for page in "$documents"/docs/*.md "$documents"/docs/*/*.md; do
+    for link in $(awk '/^ *```/ { fenced = !fenced } !fenced' "$page" | grep -oE '\]\([^)#:]+[)#]' | sed 's/^](//; s/.$//'); do
+        [ -e "$(dirname "$page")/$link" ] || [[ $link == ../* ]] || fail "$(basename "$page") points to $link, which is not installed"
     done
 done
 [ -e "$documents/docs/commands.md" ] || fail "no documents"

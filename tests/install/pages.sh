@@ -84,7 +84,7 @@ furnish() {
 
 ran=0
 cd "$root"
-for page in ${2:+"${@:2}"} $([ $# -gt 1 ] || printf "%s\n" docs/getting-started.md docs/fleet.md README.md CONTRIBUTING.md SECURITY.md docs/*.md bench/README.md bindings/python/README.md | awk '!seen[$0]++'); do
+for page in ${2:+"${@:2}"} $([ $# -gt 1 ] || printf "%s\n" docs/getting-started.md docs/fleet.md README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/*/*.md bench/README.md bindings/python/README.md | awk '!seen[$0]++'); do
     grep -qE '^ *```(sh( gpu| fleet)?|cpp|cmake)$' "$page" || continue
     folder=$work/${page//\//-}
     mkdir "$folder"

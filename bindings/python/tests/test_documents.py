@@ -11,7 +11,7 @@ import pytest
 import tilejit
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bindings/python/README.md")
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bindings/python/README.md")
          if "\n```python\n" in page.read_text()]
 
 
