@@ -144,7 +144,7 @@ void blas_stacks_print(const blas_product *product, tj_json *to)
     for (blas_stack *one = product->stacks; one; one = one->next)
         all[count++] = one;
     if (count > 0)
-        qsort(all, (size_t)count, sizeof all[0], by_count);
+        qsort(all, (size_t)count, sizeof(void *), by_count);
     for (int i = 0; i < count && i < PRINTED; i++) {
         tj_json *one = tj_json_add_object(list, NULL);
 

@@ -28,6 +28,7 @@ static struct {
     atomic_bool is_learnt;
     _Atomic(tj_context *) context; /* for the store alone; NULL: none */
     blas_home home;                /* the CUDA context of the first call */
+    blas_memory *memory;           /* set before the context */
 } self = {.writing = PTHREAD_MUTEX_INITIALIZER, .home = {.device = TJ_DEVICE_FACTS_INIT}};
 
 static int64_t seconds(void)
@@ -51,10 +52,12 @@ static void learn_device(const void *cuda)
     tj_context *context = NULL;
 
     self.home.cuda = cuda;
-    if (tj_context_create(NULL, &context, NULL) == TJ_OK && tj_device_current(context, &self.home.device, NULL) == TJ_OK)
+    if (tj_context_create(NULL, &context, NULL) == TJ_OK && tj_device_current(context, &self.home.device, NULL) == TJ_OK) {
+        self.memory = blas_memory_read(context, &self.home.device);
         atomic_store(&self.context, context);
-    else
+    } else {
         tj_context_free(context);
+    }
 }
 
 void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_captured, blas_visit *visit)
@@ -82,6 +85,8 @@ static void add_product(tj_json *list, const blas_product *product)
     char shape[96];
     uint64_t timed;
     const double us = blas_timing_median(product, BLAS_THEIRS, &timed);
+    const blas_memory *memory =
+        product->is_known && atomic_load(&self.context) ? blas_memory_find(self.memory, &product->problem) : NULL;
 
     (void)snprintf(shape, sizeof shape, "m=%lld n=%lld k=%lld", (long long)product->form.m, (long long)product->form.n,
                    (long long)product->form.k);
@@ -91,6 +96,10 @@ static void add_product(tj_json *list, const blas_product *product)
     tj_json_add_int(one, "captured", (int64_t)atomic_load(&product->captured));
     tj_json_add_int(one, "timed", (int64_t)timed);
     tj_json_add_real(one, "us", us);
+    if (memory && memory->known.us[BLAS_OURS] > 0) { /* tilejit with timed it */
+        tj_json_add_real(one, "tilejit_us", memory->known.us[BLAS_OURS]);
+        tj_json_add_text(one, "config", memory->known.config);
+    }
     if (self.has_stacks)
         blas_stacks_print(product, one);
     if (text && tj_json_read(text, strlen(text), &problem, NULL) == TJ_OK)

@@ -112,7 +112,7 @@ static int by_gain(const void *a, const void *b)
 /* The products that TileJIT would make faster, by the time that this saves. */
 static void put_gains(FILE *out, const traced *all)
 {
-    const traced_product **item = malloc((all->count ? all->count : 1) * sizeof(item[0]));
+    const traced_product **item = malloc((all->count ? all->count : 1) * sizeof(void *));
     double rest = 0;
     size_t count = 0;
 
@@ -121,7 +121,7 @@ static void put_gains(FILE *out, const traced *all)
             item[count++] = &all->item[i];
     fputs("<h2>Gain, by product</h2>\n", out);
     if (count > 0)
-        qsort(item, count, sizeof(item[0]), by_gain);
+        qsort(item, count, sizeof(void *), by_gain);
     else
         fputs("<p>TileJIT is not expected to be faster at any of them.</p>\n", out);
     for (size_t i = 0; i < count; i++) {

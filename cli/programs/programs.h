@@ -50,7 +50,7 @@ tj_status programs_run(char *const *program, bool quiet, int *code, double *seco
 typedef enum traced_by {
     TRACED_BY_NONE,
     TRACED_BY_RECORD,  /* a tuning of this problem */
-    TRACED_BY_MEASURE, /* it was measured just now, or a table of trials has it */
+    TRACED_BY_MEASURE, /* it was measured just now, or in the program's last run, or a table of trials has it */
     TRACED_BY_MODEL
 } traced_by;
 
@@ -70,7 +70,9 @@ typedef struct traced_product {
     double us;      /* cuBLAS's time of a call; 0: none was timed */
     double ours_us; /* TileJIT's; 0: not known */
     traced_by by;
-    traced_stack *stacks; /* in no order; NULL: not asked for */
+    double last_us;                    /* TileJIT's time in the program's last run; 0: not known */
+    char config[TJ_CONFIG_TEXT_BYTES]; /* the one that it is of */
+    traced_stack *stacks;              /* in no order; NULL: not asked for */
 } traced_product;
 
 typedef struct traced {

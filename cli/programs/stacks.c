@@ -103,9 +103,9 @@ size_t traced_stacks_top(const traced_product *product, const traced_stack *top[
     for (const traced_stack *one = product->stacks; one && count < sizeof all / sizeof all[0]; one = one->next)
         all[count++] = one;
     if (count > 0)
-        qsort(all, count, sizeof(all[0]), by_count);
+        qsort(all, count, sizeof(void *), by_count);
     count = count < TRACED_STACKS ? count : TRACED_STACKS;
-    memcpy(top, all, count * sizeof(all[0]));
+    memcpy(top, all, count * sizeof(void *));
     return count;
 }
 

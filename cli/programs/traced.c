@@ -76,12 +76,13 @@ static tj_status add(traced *all, traced_product *one, tj_error *err)
 static tj_status read_product(const tj_json *from, traced *all, tj_error *err)
 {
     const tj_json *problem = tj_json_get(from, "problem");
-    const char *function = tj_json_text(tj_json_get(from, "function")), *shape = tj_json_text(tj_json_get(from, "shape")),
-               *why = tj_json_text(tj_json_get(from, "why"));
+    const char *config = tj_json_text(tj_json_get(from, "config")), *function = tj_json_text(tj_json_get(from, "function")),
+               *shape = tj_json_text(tj_json_get(from, "shape")), *why = tj_json_text(tj_json_get(from, "why"));
     traced_product one = {.calls = tj_json_int(tj_json_get(from, "calls")),
                           .captured = tj_json_int(tj_json_get(from, "captured")),
                           .timed = tj_json_int(tj_json_get(from, "timed")),
-                          .us = tj_json_number(tj_json_get(from, "us"))};
+                          .us = tj_json_number(tj_json_get(from, "us")),
+                          .last_us = tj_json_number(tj_json_get(from, "tilejit_us"))};
     char *text = problem ? tj_json_print(problem) : NULL;
 
     if (problem && !text)
@@ -90,6 +91,7 @@ static tj_status read_product(const tj_json *from, traced *all, tj_error *err)
     free(text);
     if (one.is_known)
         one.problem = tj_problem_canonical(&one.problem);
+    (void)snprintf(one.config, sizeof one.config, "%s", config ? config : "");
     (void)snprintf(one.what, sizeof one.what, "%s %s", function ? function : "?", shape ? shape : "");
     (void)snprintf(one.why, sizeof one.why, "%s", why ? why : "a problem of another version of TileJIT");
     if (traced_stacks_read(tj_json_get(from, "stacks"), &one, err) != TJ_OK) {
@@ -194,6 +196,7 @@ static void compare(tj_context *context, const tj_records *records, const tj_dev
     const tj_record *record = tj_records_find(records, &product->problem, device);
     tj_record_facts facts = TJ_RECORD_FACTS_INIT;
     tj_config config = TJ_CONFIG_INIT;
+    char text[TJ_CONFIG_TEXT_BYTES] = "";
     double us;
 
     if (record && tj_record_get_facts(record, &facts, NULL) == TJ_OK) {
@@ -201,13 +204,18 @@ static void compare(tj_context *context, const tj_records *records, const tj_dev
         product->by = TRACED_BY_RECORD;
         return;
     }
+    if (tj_context_choose_config(context, &product->problem, device, &config, NULL, NULL) == TJ_OK)
+        tj_config_print(&config, text);
+    if (product->last_us > 0 && strcmp(text, product->config) == 0) { /* else another kernel would be chosen now */
+        product->ours_us = product->last_us;
+        product->by = TRACED_BY_MEASURE;
+        return;
+    }
     if (tj_context_neighbours(context, &product->problem, device, take_nearest, product, NULL) != TJ_OK)
         return;
     if (product->by == TRACED_BY_NONE && must_measure)
         measure(context, product);
-    if (product->by == TRACED_BY_NONE &&
-        tj_context_choose_config(context, &product->problem, device, &config, NULL, NULL) == TJ_OK &&
-        tj_estimate(device, &product->problem, &config, &us, NULL) == TJ_OK) {
+    if (product->by == TRACED_BY_NONE && *text && tj_estimate(device, &product->problem, &config, &us, NULL) == TJ_OK) {
         product->ours_us = us;
         product->by = TRACED_BY_MODEL;
     }

@@ -793,7 +793,7 @@ static int run_exit(int pause_ms)
 {
     int wrong = 0, status = 0, ends[2];
     double begun = 0, ended;
-    pid_t child;
+    pid_t child = -1;
 
     if (pipe(ends) != 0 || (child = fork()) < 0)
         die("no child");

@@ -179,6 +179,8 @@ Test(blas, what_a_trace_timed_is_where_the_next_run_begins)
     must("$T with --verbose -- $P again", "80 taken, 0 wrong");
     cr_expect(strstr(errors, "compiling") < strstr(errors, "cuBLAS "), "%s", errors);
     must("TILEJIT_LOG=info $T with --always -- $P again", "the first call is taken\n");
+    (void)shell("$T trace -- $P again");
+    cr_expect(strstr(out, "5.00 measured") != NULL, "the time of the second run: %s", out);
 }
 
 Test(blas, a_product_that_takes_little_time_is_not_worth_a_kernel)
