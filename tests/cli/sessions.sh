@@ -18,7 +18,7 @@ fail() { echo "sessions: $*" >&2; exit 1; }
 export PATH=$build:$PATH TILEJIT_DRIVER=emulator TILEJIT_CACHE_DIR=$work/cache
 unset TILEJIT_PACKS TILEJIT_CAPTURE TILEJIT_REMOTE # as for a reader who has set none
 mkdir "$work/empty"
-if ! tilejit compile 8x8x8 --arch sm_90 -o "$work/kernel.ptx" >"$work/output" 2>&1; then
+if ! tilejit compile 128x128x128 --dtype bf16 --family wgmma --arch sm_90 -o "$work/kernel.ptx" >"$work/output" 2>&1; then
     [ -z "${TILEJIT_REQUIRE_NVRTC:-}" ] || fail "$(cat "$work/output")"
     echo "SKIPPED, not tested: $(cat "$work/output")"
     exit 0
