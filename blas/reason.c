@@ -9,50 +9,48 @@
 #include "executable.h"
 #include "functions.h"
 
-/* The objects of the process that have something to do with cuBLAS. */
-typedef struct objects {
-    char shared[512]; /* a cuBLAS; "": none */
-    char inside[512]; /* an object with functions of cuBLAS in it */
-} objects;
+enum { PATH_BYTES = 512 };
 
-static void copy(char to[512], const char *path)
+static int find_shared(struct dl_phdr_info *object, size_t bytes, void *payload)
 {
-    if (!*to)
-        (void)snprintf(to, 512, "%s", path);
-}
-
-static int look_at_object(struct dl_phdr_info *object, size_t bytes, void *payload)
-{
-    static const char *const functions[] = {"cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul", NULL};
-    char own[512];
-    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    const char *path = object->dlpi_name;
-    objects *all = payload;
+    char *found = payload;
 
     (void)bytes;
-    if (!path || !*path) { /* the program itself comes first */
+    if (object->dlpi_name && blas_is_library(object->dlpi_name))
+        (void)snprintf(found, PATH_BYTES, "%s", object->dlpi_name);
+    return *found != '\0';
+}
+
+/* An object with functions of cuBLAS in it. */
+static int find_inside(struct dl_phdr_info *object, size_t bytes, void *payload)
+{
+    static const char *const functions[] = {"cublasSgemm_v2", "cublasGemmEx", "cublasLtMatmul", NULL};
+    const char *path = object->dlpi_name;
+    char own[PATH_BYTES], *found = payload;
+    const ssize_t length = path && *path ? 0 : readlink("/proc/self/exe", own, sizeof own - 1); /* the program has no name */
+
+    (void)bytes;
+    if (!path || !*path) {
         own[length > 0 ? length : 0] = '\0';
         path = own;
     }
-    if (blas_is_library(path))
-        copy(all->shared, path);
-    else if (!strstr(path, "/libtilejit_blas.so") && tj_executable_defines(path, functions))
-        copy(all->inside, path);
-    return 0;
+    if (!strstr(path, "/libtilejit_blas.so") && tj_executable_defines(path, functions))
+        (void)snprintf(found, PATH_BYTES, "%s", path);
+    return *found != '\0';
 }
 
-void blas_reason(char text[BLAS_REASON_BYTES])
+bool blas_reason(char text[BLAS_REASON_BYTES])
 {
-    objects all = {"", ""};
+    char found[PATH_BYTES] = "";
 
-    (void)dl_iterate_phdr(look_at_object, &all);
-    if (*all.shared)
+    if (dl_iterate_phdr(find_shared, found))
         (void)snprintf(text, BLAS_REASON_BYTES,
-                       "%s was loaded, but none of its products that can be taken was called with a CUDA context", all.shared);
-    else if (*all.inside)
+                       "%s was loaded, but none of its products that can be taken was called with a CUDA context", found);
+    else if (dl_iterate_phdr(find_inside, found))
         (void)snprintf(text, BLAS_REASON_BYTES,
                        "%s has functions of cuBLAS inside, whose calls cannot be reached: link it with the shared libcublas",
-                       all.inside);
+                       found);
     else
         (void)snprintf(text, BLAS_REASON_BYTES, "it loaded no cuBLAS");
+    return *found != '\0';
 }

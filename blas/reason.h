@@ -5,11 +5,14 @@
 #ifndef TJ_BLAS_REASON_H
 #define TJ_BLAS_REASON_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
 enum { BLAS_REASON_BYTES = 1024 };
 
-/** Write a sentence without a stop. Reads the tables of symbols of libraries, so call it once, at the end. */
-void blas_reason(char text[BLAS_REASON_BYTES]);
+/**
+ * Write a sentence without a stop. true: the process has a cuBLAS, or one inside of something. Reads the tables of symbols of
+ * libraries, so call it once, at the end.
+ */
+bool blas_reason(char text[BLAS_REASON_BYTES]);
 
 #endif

@@ -36,10 +36,10 @@ static void tell_nothing(void)
     char reason[BLAS_REASON_BYTES];
     struct rusage children;
 
-    if (self.first != getpid() || blas_product_first() ||
-        (getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0))
+    if (self.first != getpid() || blas_product_first())
         return;
-    blas_reason(reason);
+    if (!blas_reason(reason) && getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0)
+        return; /* a shell, whose programs may have multiplied */
     (void)dprintf(STDERR_FILENO, "tilejit: no product of this program was intercepted: %s\n", reason);
 }
 

@@ -138,7 +138,7 @@ static void write_file(void)
         if (atomic_load(&one->calls) > 0)
             add_product(list, one);
     if (tj_json_count(list) == 0)
-        blas_reason(reason);
+        (void)blas_reason(reason);
     tj_json_add_text(root, "why", reason);
     text = tj_json_print(root);
     tj_json_free(root);
