@@ -9,45 +9,33 @@
 #include "checked.h"
 #include "error.h"
 
+/* Its member, and what messages about its memory and the source call it: mostly by its name. */
+#define NAMED_AS(member, title, word) #member, title, word, offsetof(tj_operands, member), offsetof(tj_host_operands, member)
+#define NAMED(member) NAMED_AS(member, #member, #member)
+
 tj_list_row tj_list_row_of(const tj_problem *problem, tj_list list)
 {
-    const bool is_combined = tj_is_combined(problem);
+    const bool is_masked = tj_is_masked(problem), is_combined = tj_is_combined(problem);
+    const unsigned in_groups = TJ_LIST_WITH_M | TJ_LIST_WITH_P | TJ_LIST_AFTER;
+    const tj_list_row row[TJ_LISTS] = {
+        [TJ_LIST_OFFSETS] = {NAMED_AS(offsets, is_masked ? "the counts" : "the offsets", tj_offsets_word(problem)),
+                             is_masked ? "count_t" : "offset_t", NULL, tj_offset_bytes(problem),
+                             tj_divides_k(problem)    ? TJ_LIST_WITH_M
+                             : tj_is_grouped(problem) ? in_groups
+                                                      : 0,
+                             .on_host = tj_offsets_on_host(problem), .count = tj_offset_count(problem)},
+        [TJ_LIST_M_INDEX] = {NAMED(m_index), "int", "row of M", sizeof(int32_t), tj_is_gathered(problem) ? TJ_LIST_WITH_M : 0,
+                             .each = 1},
+        [TJ_LIST_P_INDEX] = {NAMED(p_index), "int", is_combined ? "rows of the product" : "row of P", sizeof(int32_t),
+                             is_combined                ? TJ_LIST_AFTER
+                             : tj_is_scattered(problem) ? TJ_LIST_WITH_P
+                                                        : 0,
+                             .is_of_p = is_combined, .each = tj_rows_of_sum(problem)},
+        [TJ_LIST_P_FACTOR] = {NAMED(p_factor), "float", "factors", sizeof(float), is_combined ? TJ_LIST_AFTER : 0,
+                              .is_of_p = true, .each = tj_rows_of_sum(problem)},
+    };
 
-#define NAMED(member) .name = #member, .at = offsetof(tj_operands, member), .host_at = offsetof(tj_host_operands, member)
-    switch (list) {
-    case TJ_LIST_OFFSETS:
-        return (tj_list_row){NAMED(offsets),
-                             .title = tj_is_masked(problem) ? "the counts" : "the offsets",
-                             .word = tj_offsets_word(problem),
-                             .element = tj_is_masked(problem) ? "count_t" : "offset_t",
-                             .read = tj_divides_k(problem)    ? TJ_LIST_WITH_M
-                                     : tj_is_grouped(problem) ? TJ_LIST_WITH_M | TJ_LIST_WITH_P | TJ_LIST_AFTER
-                                                              : 0,
-                             .on_host = tj_offsets_on_host(problem),
-                             .bytes = tj_offset_bytes(problem),
-                             .count = tj_offset_count(problem)};
-    case TJ_LIST_M_INDEX:
-        return (tj_list_row){NAMED(m_index),           .title = "m_index", .word = "m_index",
-                             .element = "int",         .what = "row of M", .read = tj_is_gathered(problem) ? TJ_LIST_WITH_M : 0,
-                             .bytes = sizeof(int32_t), .each = 1};
-    case TJ_LIST_P_INDEX:
-        return (tj_list_row){NAMED(p_index),
-                             .title = "p_index",
-                             .word = "p_index",
-                             .element = "int",
-                             .what = is_combined ? "rows of the product" : "row of P",
-                             .read = is_combined                ? TJ_LIST_AFTER
-                                     : tj_is_scattered(problem) ? TJ_LIST_WITH_P
-                                                                : 0,
-                             .is_of_p = is_combined,
-                             .bytes = sizeof(int32_t),
-                             .each = tj_rows_of_sum(problem)};
-    default: /* TJ_LIST_P_FACTOR */
-        return (tj_list_row){NAMED(p_factor),    .title = "p_factor",    .word = "p_factor",
-                             .element = "float", .what = "factors",      .read = is_combined ? TJ_LIST_AFTER : 0,
-                             .is_of_p = true,    .bytes = sizeof(float), .each = tj_rows_of_sum(problem)};
-    }
-#undef NAMED
+    return row[list];
 }
 
 size_t tj_list_bytes(const tj_problem *problem, const tj_list_row *row)

@@ -29,14 +29,14 @@ typedef struct tj_list_row {
     const char *name;    /* its member in tj_operands and tj_host_operands: "m_index" */
     const char *title;   /* in a message about its memory: "the offsets" */
     const char *word;    /* the source's parameter */
+    size_t at, host_at;  /* of its address in tj_operands and tj_host_operands */
     const char *element; /* in the source, the type of an element */
     const char *what;    /* of what there are `each` for each row: "row of M" */
+    int32_t bytes;       /* of an element */
     unsigned read;       /* by which kernels; 0: no launch brings it */
     bool on_host;        /* it lies in host memory, and the kernel takes its elements by value */
     bool is_of_p;        /* counted by the rows of P, else by those of the product */
-    int32_t bytes;       /* of an element */
     int64_t count, each; /* elements; count 0: `each` for each row */
-    size_t at, host_at;  /* of its address in tj_operands and tj_host_operands */
 } tj_list_row;
 
 /** Return the row of a list. */

@@ -462,6 +462,8 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
 static void set_operands(tj_kernel *kernel)
 {
     tj_operand_table(&kernel->problem, kernel->operand);
+    for (int list = 0; list < TJ_LISTS; list++)
+        kernel->list[list] = tj_list_row_of(&kernel->problem, (tj_list)list);
     for (int which = 0; which < TJ_ADDRESSES; which++) {
         const tj_operand_row *const row = &kernel->operand[which];
         const size_t bytes = tj_operand_element_bytes(row);

@@ -19,6 +19,7 @@
 
 #include "canonical.h"
 #include "host.h"
+#include "list_table.h"
 #include "memory.h"
 #include "operand_table.h"
 
@@ -196,6 +197,7 @@ struct tj_kernel {
     int32_t multiprocessors;
     tj_operand_row operand[TJ_ADDRESSES]; /* of problem */
     size_t element_bytes[TJ_ADDRESSES];   /* tj_operand_element_bytes */
+    tj_list_row list[TJ_LISTS];           /* of problem */
     bool has_more;                        /* scales, or operands of an expression */
     bool has_numbers;                     /* operands that are numbers */
     bool has_outputs;                     /* besides P */

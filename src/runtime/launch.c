@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "list_table.h"
 #include "scalar.h"
 #include "scope.h"
 
@@ -247,8 +246,10 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
     return queue_batch(kernel, &x, &shape, stream, err);
 }
 
-static bool is_open(const tj_problem *problem)
+static bool is_open(const tj_kernel *kernel)
 {
+    const tj_problem *const problem = &kernel->problem;
+
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         if (tj_problem_matrix(problem, which)->ld == TJ_ANY || tj_problem_matrix(problem, which)->stride == TJ_ANY)
             return true;
@@ -262,7 +263,7 @@ static bool is_open(const tj_problem *problem)
     if (tj_is_scaled(problem, TJ_MATRIX_P))
         return true; /* so are its scales */
     for (int list = 0; list < TJ_LISTS; list++)
-        if (list != TJ_LIST_OFFSETS && tj_list_row_of(problem, (tj_list)list).read)
+        if (list != TJ_LIST_OFFSETS && kernel->list[list].read)
             return true; /* is it there, and how many rows do M and P have? */
     return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
            problem->l.mode == TJ_DIM_ANY;
@@ -276,8 +277,8 @@ void tj_launch_make_ready(tj_kernel *kernel)
 
     x.c.address = somewhere;
     /* A problem that cannot be launched as it stands is left to the long way, which says why. */
-    if (is_open(&kernel->problem) || tj_launch_resolve(kernel, &x, &shape, NULL) != TJ_OK ||
-        shape.matrix[TJ_MATRIX_M].span == 0 || shape.matrix[TJ_MATRIX_N].span == 0 || shape.batch != shape.products)
+    if (is_open(kernel) || tj_launch_resolve(kernel, &x, &shape, NULL) != TJ_OK || shape.matrix[TJ_MATRIX_M].span == 0 ||
+        shape.matrix[TJ_MATRIX_N].span == 0 || shape.batch != shape.products)
         return;
     x.c.address = NULL;
     x.beta = 1.0;

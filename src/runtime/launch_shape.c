@@ -11,7 +11,6 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
-#include "list_table.h"
 #include "scalar.h"
 #include "sized.h"
 
@@ -678,24 +677,24 @@ static tj_status check_lists(const tj_kernel *kernel, const tj_operands *x, cons
     tj_status status = TJ_OK;
 
     for (int list = 0; list < TJ_LISTS && status == TJ_OK; list++) {
-        const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)list);
-        const void *const address = tj_list_at(x, &row);
+        const tj_list_row *const row = &kernel->list[list];
+        const void *const address = tj_list_at(x, row);
         char text[TJ_LIST_TEXT_BYTES];
 
-        if (!row.read)
+        if (!row->read)
             continue;
-        tj_list_print(&kernel->problem, &row, shape->j, shape->p_rows, text);
+        tj_list_print(&kernel->problem, row, shape->j, shape->p_rows, text);
         if (!address)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the %s address of the %s", row.name,
-                           row.on_host ? "host" : "device", text);
-        if ((uintptr_t)address % (uintptr_t)row.bytes != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the %s address of the %s", row->name,
+                           row->on_host ? "host" : "device", text);
+        if ((uintptr_t)address % (uintptr_t)row->bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
-                           row.name, (unsigned long long)(uintptr_t)address, row.bytes);
+                           row->name, (unsigned long long)(uintptr_t)address, row->bytes);
         if (list == TJ_LIST_OFFSETS)
             status = check_groups(&kernel->problem, x, shape, err);
-        if (status == TJ_OK && !row.on_host)
-            status = check_apart_from_p(kernel, x, shape, row.title, address,
-                                        tj_list_count(&row, shape->j, shape->p_rows) * row.bytes, err);
+        if (status == TJ_OK && !row->on_host)
+            status = check_apart_from_p(kernel, x, shape, row->title, address,
+                                        tj_list_count(row, shape->j, shape->p_rows) * row->bytes, err);
     }
     return status;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "error.h"
-#include "list_table.h"
 
 struct place {
     int memory_type; /* 0: the driver does not know the address */
@@ -136,11 +135,11 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
             return status;
     }
     for (int list = 0; list < TJ_LISTS && status == TJ_OK; list++) {
-        const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)list);
+        const tj_list_row *const row = &kernel->list[list];
 
-        if (row.read && !row.on_host)
-            status = check_place(kernel, row.title, tj_list_at(&x, &row),
-                                 tj_list_count(&row, shape.j, shape.p_rows) * row.bytes, err);
+        if (row->read && !row->on_host)
+            status = check_place(kernel, row->title, tj_list_at(&x, row),
+                                 tj_list_count(row, shape.j, shape.p_rows) * row->bytes, err);
     }
     if (status != TJ_OK)
         return status;

@@ -327,11 +327,11 @@ static tj_operand scales(const proving *v, int which, int64_t product, char dime
 static void give_lists(const proving *v, int64_t first, tj_operands *x)
 {
     for (int list = 0; list < TJ_LISTS; list++) {
-        const tj_list_row row = tj_list_row_of(&v->simple->problem, (tj_list)list);
+        const tj_list_row *const row = &v->simple->list[list];
 
-        if (row.read)
-            tj_list_set(x, &row,
-                        (const char *)tj_list_at(tj_workbench_operands(v->bench), &row) + first * row.each * row.bytes);
+        if (row->read)
+            tj_list_set(x, row,
+                        (const char *)tj_list_at(tj_workbench_operands(v->bench), row) + first * row->each * row->bytes);
     }
     x->m_rows = v->lies.problem.j.extent;
 }

@@ -9,7 +9,6 @@
 #include "error.h"
 #include "canonical.h"
 #include "kernel.h"
-#include "list_table.h"
 
 /* Oldest drivers that launch clusters, and that capture overlapping launches. */
 enum { CLUSTER_DRIVER = 11080, OVERLAP_DRIVER = 12030, PORTABLE_CLUSTER = 8 };
@@ -51,13 +50,14 @@ static tj_argument_facts slice_at(const tj_kernel *kernel, int32_t index)
 static tj_argument_facts list_at(const tj_kernel *kernel, const tj_argument *arg)
 {
     const bool is_value = arg->kind == TJ_ARG_LIST_VALUE;
-    const tj_list_row row = tj_list_row_of(&kernel->problem, (tj_list)arg->index);
-    tj_argument_facts facts = value_at(is_value ? TJ_IN_OFFSETS : TJ_IN_OPERANDS, is_value ? 0 : row.at, sizeof(void *));
+    const tj_list_row *const row = arg->index >= 0 && arg->index < TJ_LISTS ? &kernel->list[arg->index] : NULL;
+    tj_argument_facts facts = {{0, 0}, false, 0, 0};
 
-    facts.is_there = arg->index >= 0 && arg->index < TJ_LISTS && row.read && row.on_host == is_value;
-    if (is_value) {
-        facts.bytes = (size_t)(row.count * row.bytes);
-        facts.alignment = (size_t)row.bytes;
+    if (row && row->read && row->on_host == is_value)
+        facts = value_at(is_value ? TJ_IN_OFFSETS : TJ_IN_OPERANDS, is_value ? 0 : row->at, sizeof(void *));
+    if (facts.is_there && is_value) {
+        facts.bytes = (size_t)(row->count * row->bytes);
+        facts.alignment = (size_t)row->bytes;
     }
     return facts;
 }
