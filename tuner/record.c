@@ -27,75 +27,61 @@ static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(
 
 /* ---- problem <-> JSON --------------------------------------------------------------------------------------------- */
 
-typedef struct number_field {
-    const char *name;
-    size_t offset, bytes;
-    int64_t most;  /* 0: 1 if the member is shorter than 8 bytes, else any number */
-    bool is_later; /* not in the first records */
-} number_field;
-
-#define FIELD(name, member)                                                            \
-    {                                                                                  \
-        name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member) \
-    }
-
+/* A member of a problem that has no field of its own. Those that the first records do not have state the largest value. */
 #define LATER(name, member, most)                                                                  \
     {                                                                                              \
-        name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member), most, true \
+        NULL, name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member), most \
     }
 
-static const number_field numbers[] = {FIELD("m_layout", m.layout),
-                                       FIELD("n_layout", n.layout),
-                                       FIELD("p_layout", p.layout),
-                                       FIELD("transpose_m", m.transposed),
-                                       FIELD("transpose_n", n.transposed),
+/* most 0: 1 if it is shorter than 8 bytes, else any number. */
+#define FIELD(name, member) LATER(name, member, 0)
 
-                                       FIELD("ld_m", m.ld),
-                                       FIELD("ld_n", n.ld),
-                                       FIELD("ld_p", p.ld),
-                                       FIELD("ld_c", c.ld),
-                                       FIELD("batch", batch),
-                                       FIELD("stride_m", m.stride),
-                                       FIELD("stride_n", n.stride),
-                                       FIELD("stride_p", p.stride),
-                                       FIELD("stride_c", c.stride),
-                                       LATER("groups", rows.groups, TJ_GROUPS_MOST),
-                                       LATER("offset_bytes", rows.offset_bytes, sizeof(int64_t)),
-                                       LATER("offsets_on_host", rows.on_host, 1),
-                                       LATER("rows_kind", rows.kind, TJ_ROWS_ALONG_K),
-                                       FIELD("has_alpha", epilogue.has_alpha),
-                                       FIELD("has_beta", epilogue.has_beta)};
+static const tj_number_field numbers[] = {FIELD("m_layout", m.layout),
+                                          FIELD("n_layout", n.layout),
+                                          FIELD("p_layout", p.layout),
+                                          FIELD("transpose_m", m.transposed),
+                                          FIELD("transpose_n", n.transposed),
 
-static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
+                                          FIELD("ld_m", m.ld),
+                                          FIELD("ld_n", n.ld),
+                                          FIELD("ld_p", p.ld),
+                                          FIELD("ld_c", c.ld),
+                                          FIELD("batch", batch),
+                                          FIELD("stride_m", m.stride),
+                                          FIELD("stride_n", n.stride),
+                                          FIELD("stride_p", p.stride),
+                                          FIELD("stride_c", c.stride),
+                                          LATER("groups", rows.groups, TJ_GROUPS_MOST),
+                                          LATER("offset_bytes", rows.offset_bytes, sizeof(int64_t)),
+                                          LATER("offsets_on_host", rows.on_host, 1),
+                                          LATER("rows_kind", rows.kind, TJ_ROWS_ALONG_K),
+                                          FIELD("has_alpha", epilogue.has_alpha),
+                                          FIELD("has_beta", epilogue.has_beta)};
+
+static const tj_number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* Return the largest value of a member that is a flag or a choice; 0: it is a number. */
-static int64_t most_of(const number_field *field)
+static int64_t most_of(const tj_number_field *field)
 {
     return field->most ? field->most : field->bytes < sizeof(int64_t);
 }
 
-static void *member(void *base, const number_field *field)
+static void *member(void *base, const tj_number_field *field)
 {
     return (char *)base + field->offset;
 }
 
-static const void *const_member(const void *base, const number_field *field)
+static const void *const_member(const void *base, const tj_number_field *field)
 {
     return (const char *)base + field->offset;
 }
 
-/* Return number i of the members that are numbers: those above, then those that are fields of their own; false: none. */
-static bool number_at(size_t i, number_field *field)
+/* Return number i of the members that are numbers: those above, then those that are fields; NULL: none. */
+static const tj_number_field *number_at(size_t i)
 {
-    const tj_number_field *const own = i < COUNT(numbers) ? NULL : tj_number_field_at(i - COUNT(numbers));
-
-    if (own)
-        *field = (number_field){own->record, own->offset, own->bytes, own->most, true};
-    else if (i < COUNT(numbers))
-        *field = numbers[i];
-    return own || i < COUNT(numbers);
+    return i < COUNT(numbers) ? &numbers[i] : tj_number_field_at(i - COUNT(numbers));
 }
 
 static void add_dim(tj_json *object, const char *name, const tj_dim *dim, bool with_extent)
@@ -123,21 +109,21 @@ enum { ZEROS = 1, EXTENTS = 2 };
 static void problem_to_json(const tj_problem *p, unsigned with, tj_json *object)
 {
     char epilogue[TJ_EPILOGUE_TEXT_BYTES], scale[TJ_SCALE_TEXT_BYTES];
-    number_field field;
+    const tj_number_field *field;
 
     for (size_t i = 0; i < COUNT(dims); i++)
-        add_dim(object, dims[i].name, const_member(p, &dims[i]), with & EXTENTS);
+        add_dim(object, dims[i].record, const_member(p, &dims[i]), with & EXTENTS);
     tj_json_add_text(object, "dtype", tj_type_name((tj_type)p->m.type));
     tj_json_add_text(object, "p_dtype", tj_type_name((tj_type)p->p.type));
     if (p->n.type != p->m.type)
         tj_json_add_text(object, "n_dtype", tj_type_name((tj_type)p->n.type));
     if (p->compute != tj_facts_of(p->m.type)->compute)
         tj_json_add_text(object, "compute", tj_compute_name((tj_compute)p->compute));
-    for (size_t i = 0; number_at(i, &field); i++) {
-        const int64_t number = tj_number_get(p, field.offset, field.bytes);
+    for (size_t i = 0; (field = number_at(i)); i++) {
+        const int64_t number = tj_number_get(p, field->offset, field->bytes);
 
-        if (field.name && (number || (!field.is_later && with & ZEROS)))
-            tj_json_add_int(object, field.name, number);
+        if (field->record && (number || (field->most == 0 && with & ZEROS)))
+            tj_json_add_int(object, field->record, number);
     }
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
         const int form = tj_scale_form(p, which);
@@ -255,14 +241,14 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
 {
     const char *const epilogue = tj_json_text(tj_json_get(object, "epilogue"));
     tj_request request;
-    number_field field;
+    const tj_number_field *field;
     tj_status status;
     int64_t value;
 
     *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_TYPE_DEFAULT);
     for (size_t i = 0; i < COUNT(dims); i++)
-        if (!dim_from_json(tj_json_get(object, dims[i].name), member(p, &dims[i])))
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].name);
+        if (!dim_from_json(tj_json_get(object, dims[i].record), member(p, &dims[i])))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].record);
     if ((status = read_type(object, "dtype", &p->m.type, err)) != TJ_OK ||
         (status = read_type(object, "p_dtype", &p->p.type, err)) != TJ_OK ||
         (status = read_type(object, "n_dtype", &p->n.type, err)) != TJ_OK ||
@@ -270,11 +256,11 @@ static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_erro
         return status;
     if (!p->m.type || !p->p.type)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
-    for (size_t i = 0; number_at(i, &field) && status == TJ_OK; i++) {
-        if (!field.name)
+    for (size_t i = 0; (field = number_at(i)) && status == TJ_OK; i++) {
+        if (!field->record)
             continue;
-        status = read_member(object, field.name, most_of(&field), &value, err);
-        tj_number_set(p, field.offset, field.bytes, value);
+        status = read_member(object, field->record, most_of(field), &value, err);
+        tj_number_set(p, field->offset, field->bytes, value);
     }
     if (p->rows.kind == TJ_ROWS_AS_THEY_LIE && p->rows.groups != 0)
         p->rows.kind = TJ_ROWS_IN_GROUPS; /* a record of groups says no more than their number */
