@@ -202,7 +202,13 @@ class Product
     /* Queue the product on the current stream of the tensors' device. Those in host memory are copied to the device and back. */
     void launch()
     {
-        check(device_.is_cpu() ? launch_copies() : launch_in_place(), error_);
+        if (device_.is_cpu()) {
+            check(launch_copies(), error_);
+            return;
+        }
+        const c10::DeviceGuard guard(device_);
+        CUstream_st *const stream = current_stream(device_.index());
+        check(launch_in_place(stream, look_up(stream)), error_);
     }
 
     /*
@@ -214,15 +220,17 @@ class Product
         if (device_.is_cpu())
             return false;
         const c10::DeviceGuard guard(device_);
-        const Key key = this->key();
-        Known known = find(key);
-        if (known.choice == UNJUDGED && !is_capturing(current_stream(device_.index()))) {
-            known.choice = launch_in_place() == TJ_OK && is_faster(theirs) ? OURS : THEIRS;
-            known.workspace_bytes = find(key).workspace_bytes;
-            keep(key, known);
+        CUstream_st *const stream = current_stream(device_.index());
+        Known known = look_up(stream);
+        if (known.choice == UNJUDGED && !is_capturing(stream)) {
+            const tj_status status = launch_in_place(stream, known);
+            if (status != TJ_OK)
+                TORCH_WARN_ONCE("PyTorch computes a product that TileJIT cannot: ", error_.message);
+            known.choice = status == TJ_OK && is_faster(stream, known, theirs) ? OURS : THEIRS;
+            keep(key(), known);
         }
         /* A product that is captured before it was judged is ours if its kernel is there. */
-        return known.choice != THEIRS && launch_in_place() == TJ_OK;
+        return known.choice != THEIRS && launch_in_place(stream, known) == TJ_OK;
     }
 
     tj_problem problem{};
@@ -306,13 +314,6 @@ class Product
         return key;
     }
 
-    static Known find(const Key &key)
-    {
-        const std::lock_guard<std::mutex> lock(table().mutex);
-        const auto found = table().known.find(key);
-        return found == table().known.end() ? Known{} : found->second;
-    }
-
     static void keep(const Key &key, const Known &known)
     {
         const std::lock_guard<std::mutex> lock(table().mutex);
@@ -335,42 +336,38 @@ class Product
         return context;
     }
 
-    /* The bytes of workspace of the product's plan, which is made here. 0 while a stream is captured: then it must be there. */
-    size_t workspace_bytes(CUstream_st *stream)
+    /* The plan of a product that is not known is made here, for its workspace. In a capture it must be there already. */
+    Known look_up(CUstream_st *stream)
     {
         const Key key = this->key();
         const tj_plan *plan = nullptr;
-        size_t bytes = 0;
+        Known known;
 
         {
             const std::lock_guard<std::mutex> lock(table().mutex);
             const auto found = table().known.find(key);
             if (found != table().known.end())
-                return found->second.workspace_bytes;
+                return found->second;
         }
         if (is_capturing(stream) || library.tj_plan_prepare(context(), &problem, nullptr, &plan, &error_) != TJ_OK)
-            return 0; /* the launch says what is wrong */
-        bytes = library.tj_plan_workspace_bytes(plan);
+            return known; /* the launch says what is wrong */
+        known.workspace_bytes = library.tj_plan_workspace_bytes(plan);
         library.tj_plan_release(plan);
-        keep(key, {UNJUDGED, bytes});
-        return bytes;
+        keep(key, known);
+        return known;
     }
 
-    tj_status launch_in_place()
+    tj_status launch_in_place(CUstream_st *stream, const Known &known)
     {
-        tj_context *const context = this->context();
-        const c10::DeviceGuard guard(device_);
-        CUstream_st *const stream = current_stream(device_.index());
         Tensor workspace;
 
         /* PyTorch allocates it, so that a graph may keep it, and later work of the stream may reuse it. */
-        operands.workspace_bytes = workspace_bytes(stream);
-        if (operands.workspace_bytes > 0) {
-            workspace =
-                at::empty({static_cast<int64_t>(operands.workspace_bytes)}, at::TensorOptions(device_).dtype(at::kByte));
+        if (known.workspace_bytes > 0) {
+            workspace = at::empty({static_cast<int64_t>(known.workspace_bytes)}, at::TensorOptions(device_).dtype(at::kByte));
             operands.workspace = workspace.mutable_data_ptr();
+            operands.workspace_bytes = known.workspace_bytes;
         }
-        return library.tj_matmul(context, &problem, &operands, stream, &error_);
+        return library.tj_matmul(context(), &problem, &operands, stream, &error_);
     }
 
     static size_t span_bytes(const Tensor &tensor)
@@ -410,20 +407,24 @@ class Product
     }
 
     /* The median of seven times of each in turn, host and device together; ours must be faster by 3 %, as in `tilejit with`. */
-    template <class Theirs> bool is_faster(const Theirs &theirs)
+    template <class Theirs> bool is_faster(CUstream_st *stream, const Known &known, const Theirs &theirs)
     {
-        const c10::Stream stream = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
+        const c10::Stream current = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
         c10::Event begin(device_.type(), c10::EventFlag::BACKEND_DEFAULT), end(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
         std::vector<double> ms[2];
 
-        theirs();
+        try {
+            theirs();
+        } catch (const c10::OutOfMemoryError &) {
+            return true; /* there is no room for two results */
+        }
         for (int i = 0; i < 14; i++) {
-            begin.record(stream);
+            begin.record(current);
             if (i % 2 == 0)
                 theirs();
-            else if (launch_in_place() != TJ_OK)
+            else if (launch_in_place(stream, known) != TJ_OK)
                 return false;
-            end.record(stream);
+            end.record(current);
             end.synchronize();
             ms[i % 2].push_back(begin.elapsedTime(end));
         }
