@@ -69,10 +69,10 @@ static bool know(blas_product *product, blas_known *known)
     return atomic_load(&product->state) != BLAS_IS_NEW && known->us[BLAS_THEIRS] > 0;
 }
 
-static void write_memory(bool is_last)
+static void write_memory(void)
 {
     pthread_mutex_lock(&self.writing);
-    blas_memory_write(self.context, &self.home, is_last, know);
+    blas_memory_write(self.context, &self.home, know);
     pthread_mutex_unlock(&self.writing);
 }
 
@@ -86,7 +86,7 @@ static int64_t seconds(void)
 
 static void run_write(blas_task *task)
 {
-    write_memory(false);
+    write_memory();
     atomic_store(&self.next_write_s, seconds() + WRITTEN_EACH_S);
     atomic_store(&self.is_write_queued, false);
     free(task);
@@ -111,7 +111,7 @@ void blas_making_keep(void)
 void blas_making_end(void)
 {
     if (atomic_load(&self.has_context))
-        write_memory(true);
+        write_memory();
 }
 
 void blas_making_start(blas_choice choice, const tj_log *log)

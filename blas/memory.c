@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "disk_store.h"
 #include "hash.h"
 #include "json.h"
 
-enum { FORMAT = 1, MOST_PRODUCTS = 1000, MOST_UNSEEN = 16, LOCK_WAIT_MS = 500, TEXT_BYTES = 4096 };
+enum { FORMAT = 1, MOST_PRODUCTS = 1000, KEPT_S = 90 * 24 * 3600, LOCK_WAIT_MS = 500, TEXT_BYTES = 4096 };
 
 /* The note's name: its place among 4096, so that no number of programs fills the disk. The later of two with one place stays. */
 typedef struct place {
@@ -83,7 +84,7 @@ static blas_memory *read_product(const tj_json *from)
         tj_problem_id(&one->problem, one->id);
         one->known.us[BLAS_THEIRS] = tj_json_number(tj_json_get(from, "cublas_us"));
         one->known.us[BLAS_OURS] = tj_json_number(tj_json_get(from, "tilejit_us"));
-        one->unseen = tj_json_int(tj_json_get(from, "unseen"));
+        one->seen_s = tj_json_int(tj_json_get(from, "seen_s"));
         (void)snprintf(one->known.config, sizeof one->known.config, "%s", config ? config : "");
     } else {
         free(one);
@@ -145,7 +146,7 @@ blas_memory *blas_memory_find(blas_memory *first, const tj_problem *problem)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------ */
 
-static void add(tj_json *list, const tj_problem *problem, const blas_known *known, int64_t unseen)
+static void add(tj_json *list, const tj_problem *problem, const blas_known *known, int64_t seen_s)
 {
     char *text = tj_problem_to_json(problem);
     tj_json *one, *read = NULL;
@@ -156,7 +157,7 @@ static void add(tj_json *list, const tj_problem *problem, const blas_known *know
         tj_json_add_text(one, "config", known->config);
         tj_json_add_real(one, "cublas_us", known->us[BLAS_THEIRS]);
         tj_json_add_real(one, "tilejit_us", known->us[BLAS_OURS]);
-        tj_json_add_int(one, "unseen", unseen);
+        tj_json_add_int(one, "seen_s", seen_s);
     }
     tj_json_free(read);
     free(text);
@@ -184,7 +185,7 @@ static blas_memory *add_own(tj_json *list, const void *cuda, blas_memory *before
             known.us[BLAS_OURS] = last->known.us[BLAS_OURS];
             memcpy(known.config, last->known.config, sizeof known.config);
         }
-        add(list, &product->problem, &known, 0);
+        add(list, &product->problem, &known, time(NULL));
     }
     return seen;
 }
@@ -200,7 +201,7 @@ static void free_all(blas_memory *first)
 }
 
 /* Those of this process first; then those of the note that it did not call. NULL: there is nothing to write. */
-static char *print_note(const place *at, const void *cuda, blas_memory *before, bool is_last, blas_memory_fn *know)
+static char *print_note(const place *at, const void *cuda, blas_memory *before, blas_memory_fn *know)
 {
     tj_json *root = tj_json_new(), *list = tj_json_add_list(root, "products");
     blas_memory *seen = add_own(list, cuda, before, know);
@@ -210,8 +211,8 @@ static char *print_note(const place *at, const void *cuda, blas_memory *before, 
     tj_json_add_foreign(root, "program", at->program);
     tj_json_add_foreign(root, "device", at->device);
     for (const blas_memory *one = before; seen && one; one = one->next)
-        if (one->unseen < MOST_UNSEEN && !find_id(seen, one->id))
-            add(list, &one->problem, &one->known, one->unseen + is_last);
+        if (one->seen_s > time(NULL) - KEPT_S && !find_id(seen, one->id))
+            add(list, &one->problem, &one->known, one->seen_s);
     if (seen)
         text = tj_json_print_lines(root, 6);
     tj_json_free(root);
@@ -219,7 +220,7 @@ static char *print_note(const place *at, const void *cuda, blas_memory *before, 
     return text;
 }
 
-void blas_memory_write(const tj_context *context, const blas_home *home, bool is_last, blas_memory_fn *know)
+void blas_memory_write(const tj_context *context, const blas_home *home, blas_memory_fn *know)
 {
     tj_disk_store *store = open_store(context);
     tj_key key = {.count = 0};
@@ -233,7 +234,7 @@ void blas_memory_write(const tj_context *context, const blas_home *home, bool is
         tj_key_seal(&key);
         lock = tj_disk_store_lock(store, &key, LOCK_WAIT_MS);
         before = read_note(store, &at);
-        if ((text = print_note(&at, home->cuda, before, is_last, know)))
+        if ((text = print_note(&at, home->cuda, before, know)))
             tj_disk_store_write_note(store, at.name, text);
         tj_disk_store_unlock(lock);
         free_all(before);

@@ -15,7 +15,7 @@ typedef struct blas_memory {
     tj_problem problem;
     char id[TJ_PROBLEM_ID_BYTES];
     blas_known known;
-    int64_t unseen; /* number of runs since the last one that had it */
+    int64_t seen_s; /* seconds since 1970, of the last run that had it */
     struct blas_memory *next;
     /* compute.c: */
     const void *context; /* the CUDA context of the plan */
@@ -40,9 +40,9 @@ typedef struct blas_home {
 } blas_home;
 
 /**
- * Write the products of this process in one CUDA context, with those of the note that it did not call, until they were missed in some runs. is_last:
- * this run is over. Processes take turns by a lock of the store. Trouble is forgotten. Threads: one at a time.
+ * Write the products of this process in one CUDA context, with those of the note that it did not call, unless none has for
+ * months. Processes take turns by a lock of the store. Trouble is forgotten. Threads: one at a time.
  */
-void blas_memory_write(const tj_context *context, const blas_home *home, bool is_last, blas_memory_fn *know);
+void blas_memory_write(const tj_context *context, const blas_home *home, blas_memory_fn *know);
 
 #endif

@@ -176,7 +176,7 @@ void blas_trace_write(const tj_driver *driver, bool is_last)
         blas_timing_read(driver, true);
     write_file();
     if (is_last && self.context)
-        blas_memory_write(self.context, &self.home, true, know);
+        blas_memory_write(self.context, &self.home, know);
     atomic_store(&self.next_s, now + WRITE_S);
     pthread_mutex_unlock(&self.writing);
 }

@@ -132,8 +132,8 @@ Test(blas, the_second_run_begins_where_the_first_ended)
 }
 
 /* Give the remembered product other times, in microseconds. */
-#define REMEMBER(cublas, tilejit)                                                                                     \
-    "sed -i 's/\"cublas_us\": .*,/\"cublas_us\": " cublas ",/; s/\"tilejit_us\": .*,/\"tilejit_us\": " tilejit ",/' " \
+#define REMEMBER(cublas, tilejit)                                                                                   \
+    "sed -i 's/\"cublas_us\": .*,/\"cublas_us\": " cublas ",/; s/\"tilejit_us\": .*/\"tilejit_us\": " tilejit "/' " \
     "store/v1/program-* && "
 
 Test(blas, what_was_decided_holds_while_times_do)
@@ -170,6 +170,10 @@ Test(blas, processes_at_once_keep_the_products_of_all)
     must("for i in 1 2 3 4 5 6; do $T trace --json -- $P random 4 $i > trace$i 2>&1 & done; wait; "
          "grep -h -c cublas_us store/v1/program-*",
          "24\n");
+    must("$T trace -- $P random 2 7 && grep -h -c cublas_us store/v1/program-*", "26\n");
+    must("sed -i 's/\"seen_s\": .*,/\"seen_s\": 1,/' store/v1/program-* && $T trace -- $P random 3 8 && "
+         "grep -h -c cublas_us store/v1/program-*",
+         "3\n");
 }
 
 Test(blas, what_a_trace_timed_is_where_the_next_run_begins)
