@@ -33,6 +33,14 @@ static blas_task *take_largest(void)
     return taken;
 }
 
+static void put(blas_task *task)
+{
+    pthread_mutex_lock(&self.lock);
+    task->next = self.waiting;
+    self.waiting = task;
+    pthread_mutex_unlock(&self.lock);
+}
+
 static void *run_all(void *unused)
 {
     blas_task *one;
@@ -47,8 +55,10 @@ static void *run_all(void *unused)
         self.idle--;
         one = take_largest();
         pthread_mutex_unlock(&self.lock);
-        if (tj_ending_enter(false, NULL) != TJ_OK)
+        if (tj_ending_enter(false, NULL) != TJ_OK) { /* the process ends: nobody runs the task, which stays in the queue */
+            put(one);
             return NULL;
+        }
         one->run(one);
         tj_ending_leave(false);
     }
