@@ -266,3 +266,8 @@ bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_pro
     return now != BLAS_IS_CHECKED && (now == BLAS_IS_COMPARED || self.choice == BLAS_BY_TIME) &&
            take_turn(driver, call, product, now == BLAS_IS_COMPARED, visit);
 }
+
+void blas_compute_refuse(blas_product *product)
+{
+    atomic_store(&product->state, BLAS_IS_THEIRS);
+}

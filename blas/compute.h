@@ -26,4 +26,7 @@ void blas_compute_start(blas_choice choice);
 /** Queue the product on the stream of the call. false: it is left to cuBLAS, and visit->pair may time that. */
 bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit);
 
+/** Leave the product to cuBLAS, because cuBLAS refused a call of it: an error stays an error. */
+void blas_compute_refuse(blas_product *product);
+
 #endif

@@ -210,6 +210,8 @@ void blas_end(const blas_visit *visit, int status)
     if (!visit->product)
         return;
     driver = atomic_load_explicit(&self.driver, memory_order_acquire);
+    if (status != BLAS_SUCCESS && atomic_load_explicit(&self.mode, memory_order_relaxed) == WITH)
+        blas_compute_refuse(visit->product);
     if (visit->pair)
         blas_timing_end(driver, visit->pair, (CUstream)visit->stream, status == BLAS_SUCCESS);
     if (atomic_load_explicit(&self.mode, memory_order_relaxed) == TRACE)

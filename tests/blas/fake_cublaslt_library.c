@@ -156,7 +156,7 @@ EXPORT int cublasLtMatmul(void *handle, const void *given, const void *alpha, co
     p.aux_type = (int)(int32_t)value[22] < 0 ? of[D]->type : (int)value[22];
     p.bias_type = (int)(int32_t)value[26] < 0 ? of[D]->type : (int)value[26];
     for (int i = 0; i < MATRICES; i++) {
-        if (of[i]->order > 1)
+        if (of[i]->order > 1 || (value[17 + i] && (value[31 + i] == 1 || value[31 + i] == 2))) /* as a GPU before Blackwell */
             return NOT_SUPPORTED;
         p.by_rows[i] = of[i]->order;
         p.type[i] = of[i]->type;

@@ -17,6 +17,7 @@
  *                                        or 300 were made
  *     program idle LIBRARY               a library is opened, and nothing is called
  *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
+ *     program refused                    a product that the library does not compute
  *     program threads | fork | capture | expected | workspace | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
@@ -689,6 +690,36 @@ static int run_zeros(void)
     return wrong;
 }
 
+/* TileJIT has scales of e8m0, and this library refuses them. */
+static int run_refused(void)
+{
+    drawn_product one = usual();
+    int wrong = 0, refused = 0;
+    unsigned char ones[512];
+    job j = {0};
+
+    memset(ones, 127, sizeof ones);
+    open_handles(&j);
+    one.kind = LT;
+    one.p.type[A] = one.p.type[B] = R_8F_E4M3;
+    one.p.type[C] = one.p.type[D] = R_16BF;
+    one.p.op_a = 1;
+    one.p.ld[A] = one.p.ld[B] = 32;
+    make_job(&j, &one);
+    for (int i = A; i <= B; i++) {
+        j.device[OF_SCALES + i] = allocate(sizeof ones);
+        (void)cu.to_device(j.device[OF_SCALES + i], ones, sizeof ones);
+        j.one.p.scale[i] = j.host; /* there is one */
+        j.one.p.scale_mode[i] = 2;
+    }
+    for (int i = 0; i < 30; i++) {
+        refused += call(&j) == NOT_SUPPORTED;
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    }
+    expect(refused == 30, "a product that the library refuses is refused for ever", &wrong);
+    return wrong;
+}
+
 static int run_often(void)
 {
     int wrong = 0;
@@ -1009,6 +1040,8 @@ int main(int argc, char **argv)
         wrong = run_edges();
     else if (strcmp(what, "zeros") == 0)
         wrong = run_zeros();
+    else if (strcmp(what, "refused") == 0)
+        wrong = run_refused();
     else if (strcmp(what, "often") == 0)
         wrong = run_often();
     else if (strcmp(what, "threads") == 0)

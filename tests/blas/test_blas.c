@@ -91,6 +91,11 @@ Test(blas, factors_in_device_memory_are_read_by_the_kernel)
     must("$T with --always -- $P zeros", "ok factors of 0 hide what is no number");
 }
 
+Test(blas, a_product_that_cublas_refuses_is_not_taken)
+{
+    must("$T with --always -- $P refused", "ok a product that the library refuses");
+}
+
 /* CUDA 11 has neither sizes of 64 bits nor all attributes. */
 Test(blas, other_releases_of_cublas_are_served)
 {
