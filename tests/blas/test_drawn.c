@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tier: change */
+/* tier: change; sanitizers: nightly (a minute of arithmetic) */
 /*
  * Drawn calls of all kinds: the problem and the operands that TileJIT gets, computed by the reference, are the product that
  * cuBLAS defines. No kernel is compiled, so that thousands take seconds.
