@@ -341,8 +341,9 @@ static void look_at_remote(const doctor *who)
 /* docs/environment.md says what they mean. */
 static const char *variable_at(size_t index, const void *unused)
 {
-    static const char *const names[] = {"CACHE_DIR", "PACKS",  "TRIALS", "CAPTURE", "REMOTE",    "NVRTC", "DRIVER",
-                                        "EMULATOR",  "DEVICE", "BLAS",   "LOG",     "LINE_INFO", "DUMP",  NULL};
+    static const char *const names[] = {"CACHE_DIR", "PACKS",  "TRIALS",    "CAPTURE", "REMOTE",
+                                        "NVRTC",     "DRIVER", "EMULATOR",  "DEVICE",  "BLAS",
+                                        "TORCH_DIR", "LOG",    "LINE_INFO", "DUMP",    NULL};
 
     (void)unused;
     return names[index];

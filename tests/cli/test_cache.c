@@ -245,7 +245,7 @@ Test(command, doctor_names_a_variable_that_nothing_reads)
               "%s", out);
     cr_expect(strstr(out, "TILEJIT_DEVICES") == NULL, "an empty variable is none: %s", out);
     cr_expect(strstr(strstr(out, "TILEJIT_CACHE_DIR\n"), "nothing reads") == NULL, "%s", out);
-    cr_expect(strstr(out, "\n13\n") != NULL, "%s", out);
+    cr_expect(strstr(out, "\n14\n") != NULL, "%s", out);
 }
 
 Test(command, doctor_is_content_with_a_whole_machine)
