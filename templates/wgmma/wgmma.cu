@@ -98,7 +98,7 @@ wgmma(
     #include "parts/dependents.cuh"  //@ dependents
 
     //@ lines rank_of_block
-    //@| #include "wgmma/part_of_k.cuh"  //@ only has_parts
+    #include "wgmma/part_of_k.cuh"  //@ only has_parts
     //@| const int phases = (k + BK - 1) / BK;  //@ k_index for k  //@ phases_of for BK  //@ round_k for BK  //@ only not has_parts and not divides_k
     // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
     // together, column by column.
