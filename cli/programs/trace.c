@@ -121,12 +121,13 @@ const cli_command cli_trace = {
     .operands = "-- <program> [arguments]",
     .runs_program = true,
     .summary = "run a program, and say what its cuBLAS products would gain",
-    .text = "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, "
-            "and times it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured "
-            "stream). When the program has ended, a table says how long cuBLAS took, and how long TileJIT takes for the "
-            "same: by a record of a tuning, by a table of trials, or by the model. docs/programs.md says what is reached "
-            "and what is not.\n\n"
-            "The exit code is the program's. With --json, or with - for a file, the program's stdout goes to stderr.",
+    .text =
+        "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, "
+        "and times it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured "
+        "stream). When the program has ended, a table says how long cuBLAS took, and how long TileJIT takes for the "
+        "same: by a record of a tuning, by the program's last run under tilejit with, by a table of trials, or by the model. "
+        "docs/programs.md says what is reached and what is not.\n\n"
+        "The exit code is the program's. With --json, or with - for a file, the program's stdout goes to stderr.",
     .example = "tilejit trace -- python train.py\n"
                "tilejit trace --csv shapes.csv --html trace.html -- ./app args\n"
                "tilejit tune --shapes shapes.csv\n",
