@@ -1,48 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "epilogue.h"
+#include "number.h"
 
 /* ---- scalars --------------------------------------------------------------------------------------------------------- */
 
-static double half_value(uint16_t bits)
+static double scalar_of(const blas_call *call, const void *scalar)
 {
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                        : exponent > 0 ? ldexp(1024 + fraction, exponent - 25)
-                                       : ldexp(fraction, -24);
-
-    return bits >> 15 ? -size : size;
-}
-
-double blas_call_scalar(const blas_call *call, const void *scalar)
-{
-    union {
-        double f64;
-        float f32;
-        int32_t s32;
-        uint16_t f16;
-    } value = {0};
-
-    switch (call->form.scalar_type) {
-    case BLAS_R_64F:
-        memcpy(&value.f64, scalar, sizeof value.f64);
-        return value.f64;
-    case BLAS_R_32I:
-        memcpy(&value.s32, scalar, sizeof value.s32);
-        return value.s32;
-    case BLAS_R_16F:
-        memcpy(&value.f16, scalar, sizeof value.f16);
-        return half_value(value.f16);
-    default:
-        memcpy(&value.f32, scalar, sizeof value.f32);
-        return value.f32;
-    }
+    return blas_number_read(call->form.scalar_type, scalar);
 }
 
 static bool is_aligned(const void *address)
@@ -65,13 +35,13 @@ static void settle_scalars(blas_call *call)
         return;
     }
     if (alpha_on_host) {
-        const double alpha = blas_call_scalar(call, call->alpha);
+        const double alpha = scalar_of(call, call->alpha);
 
         form->is_zero = alpha == 0;
         form->has_alpha = alpha != 1;
     }
     if (beta_on_host)
-        form->has_beta = blas_call_scalar(call, call->beta) != 0;
+        form->has_beta = scalar_of(call, call->beta) != 0;
 }
 
 void blas_call_settle(blas_call *call)
@@ -105,15 +75,6 @@ bool blas_call_is_whole(const blas_call *call)
 }
 
 /* ---- what is asked for ----------------------------------------------------------------------------------------------- */
-
-int blas_call_type(int id)
-{
-    static const int type[] = {
-        [BLAS_R_32F] = TJ_F32, [BLAS_R_64F] = TJ_F64,   [BLAS_R_16F] = TJ_F16,      [BLAS_R_8I] = TJ_S8,
-        [BLAS_R_32I] = TJ_S32, [BLAS_R_16BF] = TJ_BF16, [BLAS_R_8F_E4M3] = TJ_E4M3, [BLAS_R_8F_E5M2] = TJ_E5M2};
-
-    return id >= 0 && id < (int)(sizeof type / sizeof type[0]) ? type[id] : 0;
-}
 
 /* NVIDIA's libraries take a 0 there as a ban that no setting of the program lifts. */
 static bool forbids_tf32(void)
@@ -184,7 +145,7 @@ static tj_matrix matrix_of(const blas_form *form, int which)
     const bool by_rows = (form->is_by_rows[which] != 0) != (op != BLAS_OP_N);
     const int64_t stride = form->stride[which];
 
-    return (tj_matrix){.type = blas_call_type(form->type[which]),
+    return (tj_matrix){.type = blas_number_type(form->type[which]),
                        .layout = by_rows == (form->is_by_rows[BLAS_D] != 0) ? TJ_ROW_MAJOR : TJ_COL_MAJOR,
                        .ld = form->ld[which],
                        .stride = form->is_pointers  ? TJ_POINTERS
@@ -248,8 +209,8 @@ static const char *object_to_matrices(const blas_form *form)
 {
     const bool is_batch = form->batch > 1 && !form->is_pointers;
 
-    if (!blas_call_type(form->type[BLAS_A]) || !blas_call_type(form->type[BLAS_B]) || !blas_call_type(form->type[BLAS_C]) ||
-        !blas_call_type(form->type[BLAS_D]))
+    if (!blas_number_type(form->type[BLAS_A]) || !blas_number_type(form->type[BLAS_B]) ||
+        !blas_number_type(form->type[BLAS_C]) || !blas_number_type(form->type[BLAS_D]))
         return "a type that TileJIT does not have";
     if (form->is_zero)
         return "alpha is 0, so that A and B are not read";
@@ -331,9 +292,9 @@ void blas_call_operands(const blas_call *call, const tj_problem *problem, tj_ope
     if (!form->is_in_place)
         operands->c.address = call->address[BLAS_C];
     if (form->scalars == BLAS_SCALARS_ON_HOST && form->has_alpha)
-        operands->alpha = blas_call_scalar(call, call->alpha);
+        operands->alpha = scalar_of(call, call->alpha);
     if ((form->scalars == BLAS_SCALARS_ON_HOST || form->scalars == BLAS_ALPHA_VECTOR_BETA_ON_HOST) && form->has_beta)
-        operands->beta = blas_call_scalar(call, call->beta);
+        operands->beta = scalar_of(call, call->beta);
     for (int i = BLAS_A; i <= BLAS_B; i++)
         operands->scale[factor_of(form, i)] = (tj_operand){call->scale[i], scale_ld(form, i), TJ_BROADCAST};
     blas_epilogue_operands(call, &problem->epilogue, operands);

@@ -92,12 +92,6 @@ void blas_call_settle(blas_call *call);
 /** Has it the address of all that it reads and writes? */
 bool blas_call_is_whole(const blas_call *call);
 
-/** Return the tj_type of a cudaDataType_t; 0: TileJIT has none. */
-int blas_call_type(int id);
-
-/** Read a scalar of the host, of a call whose scalars are there. */
-double blas_call_scalar(const blas_call *call, const void *scalar);
-
 /**
  * Describe the product for TileJIT. false: it cannot be said, and why, of 128 bytes, is the reason. Nothing is said of
  * precision that was not asked for: a product that cuBLAS may compute less precisely gets at least the precision asked for.

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "call.h"
+#include "number.h"
 
 static blas_form plain(int type, int result, int compute)
 {
@@ -196,13 +197,10 @@ Test(call, scalars_of_every_type_are_read)
     const float f32 = 0.5F;
     blas_call call = {0};
 
-    call.form.scalar_type = BLAS_R_16F;
     for (int i = 0; i < 5; i++)
-        cr_expect_eq(blas_call_scalar(&call, &halves[i]), values[i]);
-    call.form.scalar_type = BLAS_R_32I;
-    cr_expect_eq(blas_call_scalar(&call, &whole), -7);
-    call.form.scalar_type = BLAS_R_32F;
-    cr_expect_eq(blas_call_scalar(&call, &f32), 0.5);
+        cr_expect_eq(blas_number_read(BLAS_R_16F, &halves[i]), values[i]);
+    cr_expect_eq(blas_number_read(BLAS_R_32I, &whole), -7);
+    cr_expect_eq(blas_number_read(BLAS_R_32F, &f32), 0.5);
     call.alpha = call.beta = NULL;
     blas_call_settle(&call);
     cr_expect_eq(call.form.scalars, -1);
