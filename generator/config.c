@@ -339,6 +339,17 @@ static tj_status check_indexes(const tj_family *family, const tj_problem *view, 
                    family->name, TJ_SAFE_FAMILY->name);
 }
 
+static tj_status check_order(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    if (!tj_has_repacked(view) || family->takes_repacked)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family %s reads weights in their natural order, and those of this problem are repacked: use the family %s, or "
+        "none, so that the library chooses",
+        family->name, TJ_SAFE_FAMILY->name);
+}
+
 static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)
 {
     const bool are_plain = tj_scales_are_plain(view);
@@ -368,6 +379,8 @@ static tj_status check_abilities(const tj_family *family, const tj_problem *view
 
     if (status == TJ_OK)
         status = check_indexes(family, view, err);
+    if (status == TJ_OK)
+        status = check_order(family, view, err);
     return status == TJ_OK ? check_scales(family, view, err) : status;
 }
 

@@ -83,6 +83,7 @@ tj_problem tj_problem_words(const tj_problem *problem)
         c.p.type = tj_facts_of(leading)->product;
     c.c.type = c.p.type;
     c.c.layout = c.p.layout;
+    c.c.order = c.p.order;
     c.c.transposed = c.p.transposed;
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
         tj_matrix *m = tj_matrix_of(&c, which);
@@ -205,7 +206,8 @@ tj_problem tj_problem_general(const tj_problem *problem)
 {
     tj_problem general = *problem;
 
-    general.j = general.k = (tj_dim){0, TJ_DIM_ANY, 0};
+    general.j = (tj_dim){0, TJ_DIM_ANY, 0};
+    general.k = tj_open_k(&general);
     general.l = tj_open_l(&general);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         leave_open(&tj_matrix_of(&general, which)->ld);

@@ -192,6 +192,24 @@ static inline int32_t tj_sums_per_column(const tj_problem *problem)
     return tj_epilogue_pairs(&problem->epilogue) ? 2 : 1;
 }
 
+/** Is M or N stored in blocks of k that were repacked (tj_order)? */
+static inline bool tj_is_repacked(const tj_problem *problem, tj_which which)
+{
+    return tj_problem_matrix(problem, which)->order == TJ_ORDER_REPACKED;
+}
+
+/** Is any of them? */
+static inline bool tj_has_repacked(const tj_problem *problem)
+{
+    return tj_is_repacked(problem, TJ_MATRIX_M) || tj_is_repacked(problem, TJ_MATRIX_N);
+}
+
+/** Return a k that is left to the launch. */
+static inline tj_dim tj_open_k(const tj_problem *problem)
+{
+    return (tj_dim){0, TJ_DIM_ANY, tj_has_repacked(problem) ? TJ_REPACKED_BLOCK : 0};
+}
+
 /** Return an l that is left to the launch. */
 static inline tj_dim tj_open_l(const tj_problem *problem)
 {

@@ -132,6 +132,48 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
     return check_compute(problem->compute, type, tj_is_scaled(problem, TJ_MATRIX_P), err);
 }
 
+/* May a matrix have blocks of k that were repacked? problem: with types and layouts spelled out. */
+static tj_status check_order(const tj_problem *problem, tj_which which, tj_error *err)
+{
+    const tj_matrix *const m = tj_problem_matrix(problem, which);
+    const char letter = tj_which_letter(which);
+    const tj_dim *const k = &problem->k;
+
+    if (m->order == TJ_ORDER_NATURAL)
+        return TJ_OK;
+    if (m->order != TJ_ORDER_REPACKED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the order of %c is %d: use TJ_ORDER_NATURAL or TJ_ORDER_REPACKED", letter,
+                       m->order);
+    if (which >= TJ_FACTORS || !tj_type_is_pair(m->type) || !tj_is_weights(problem, which))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the order of %c is repacked, which is for weights of 4 bits, and %c holds %s: leave its order natural",
+                       letter, letter, tj_type_name((tj_type)m->type));
+    if ((m->layout == TJ_ROW_MAJOR) != (which == TJ_MATRIX_M))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the order of %c is repacked, which is an order along k, and %c lies across k: store it %s, and repack that",
+            letter, letter, which == TJ_MATRIX_M ? "row-major" : "column-major, as l x k");
+    if (tj_divides_k(problem))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the order of %c is repacked in blocks of %d elements of k, and groups along k may begin within one: leave "
+            "its order natural",
+            letter, TJ_REPACKED_BLOCK);
+    if (k->mode == TJ_DIM_FIXED && k->extent % TJ_REPACKED_BLOCK != 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the order of %c is repacked in blocks of %d elements of k, and k is %lld: fill up M and N with zeros to a "
+            "multiple of %d before repacking, or leave its order natural",
+            letter, TJ_REPACKED_BLOCK, (long long)k->extent, TJ_REPACKED_BLOCK);
+    if (k->mode == TJ_DIM_ANY && (k->multiple_of == 0 || k->multiple_of % TJ_REPACKED_BLOCK != 0))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the order of %c is repacked in blocks of %d elements of k, which each launch brings: promise that k is a "
+            "multiple of %d",
+            letter, TJ_REPACKED_BLOCK, TJ_REPACKED_BLOCK);
+    return TJ_OK;
+}
+
 static tj_status check_flag(char letter, const char *name, int32_t value, tj_error *err)
 {
     if (value == 0 || value == 1)
@@ -252,7 +294,8 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
         const tj_operand_row row = tj_operand_row_of(&words, (int)which);
 
-        status = check_matrix(&words, &row, err);
+        if ((status = check_order(&words, which, err)) == TJ_OK)
+            status = check_matrix(&words, &row, err);
     }
     return status;
 }

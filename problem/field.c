@@ -84,7 +84,9 @@ static const field fields[] = {{"batch", BATCH, 0},
                                {"scale-p", SCALE, TJ_MATRIX_P},
                                MEMBER("gather", rows.gathered, 1, "gathered"),
                                MEMBER("scatter", rows.scattered, 1, "scattered"),
-                               MEMBER("combine", rows.combined, TJ_COMBINED_MOST, "combined")};
+                               MEMBER("combine", rows.combined, TJ_COMBINED_MOST, "combined"),
+                               MEMBER("repacked-m", m.order, TJ_ORDER_REPACKED, "m_order"),
+                               MEMBER("repacked-n", n.order, TJ_ORDER_REPACKED, "n_order")};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;

@@ -50,6 +50,8 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     marks[0] = '\0';
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
+        strcat(marks, tj_is_repacked(problem, which) ? which == TJ_MATRIX_M ? " M:repacked" : " N:repacked" : "");
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++)
         if (tj_is_scaled(problem, which)) {
             strcat(strcat(marks, " "), tj_scale_name(which));

@@ -73,6 +73,8 @@ static bool read_word(const char *word, tj_problem *p)
         return false;
     tj_matrix *const matrix = tj_matrix_of(p, (tj_which)(TJ_MATRIX_M + (name - names)));
 
+    if (strcmp(word + 2, "repacked") == 0)
+        return (matrix->order = TJ_ORDER_REPACKED) != 0;
     if (strcmp(word + 2, "col") != 0)
         return read_type(word + 2, &matrix->type);
     matrix->layout = TJ_COL_MAJOR;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather: a product whose rows of M and P are found by indexes, as one of rows that lie in its own order.
+ * gather: a product whose rows of M and P are found by indexes, or whose weights were repacked, as one whose numbers lie in their
+ * natural order.
  */
 #ifndef TJ_REFERENCE_GATHER_H
 #define TJ_REFERENCE_GATHER_H
@@ -9,16 +10,17 @@
 
 #include "request.h"
 
-/** A request without indexes, and its operands, of which M and its scales may be copies. */
+/** A request without indexes and repacked weights, and its operands, of which M, its scales and weights may be copies. */
 typedef struct tj_gathered {
     tj_request request;
     tj_host_operands operands;
-    void *m, *scale_m; /* owned; NULL: the caller's */
+    void *m, *scale_m;         /* owned; NULL: the caller's */
+    void *natural[TJ_FACTORS]; /* owned; NULL: not repacked */
 } tj_gathered;
 
 /**
- * Put the rows of M, and their scales, in the order of the product, and zeros for those of none. Without an index, nothing is
- * copied. The request leaves nothing open. Owned: the caller; tj_gathered_drop, whatever is returned.
+ * Put the rows of M, and their scales, in the order of the product, and zeros for those of none; and repacked weights in their
+ * natural order. Nothing else is copied. The request leaves nothing open. Owned: the caller; tj_gathered_drop, whatever is returned.
  * Errors: TJ_ERR_INVALID_ARGUMENT: a list of the problem is not there; TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_gather(const tj_request *asked, const tj_host_operands *given, tj_gathered *to, tj_error *err);

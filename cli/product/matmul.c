@@ -529,8 +529,10 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     known->m.layout = all->m.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->p.layout = options->order == ORDER_F || (options->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-    known->m.transposed = (int16_t)options->request.m.transposed;
-    known->n.transposed = (int16_t)options->request.n.transposed;
+    known->m.transposed = (int8_t)options->request.m.transposed;
+    known->n.transposed = (int8_t)options->request.n.transposed;
+    known->m.order = (int8_t)options->request.m.repacked;
+    known->n.order = (int8_t)options->request.n.repacked;
     if (cli_take_epilogue(&options->request, request, err) != TJ_OK)
         return err->status;
     if (options->request.epilogue && known->epilogue.has_beta != (options->c != NULL))

@@ -10,7 +10,7 @@
 /* ---- request ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cli_matrix_options {
-    int32_t layout, transposed;
+    int32_t layout, transposed, repacked;
     int64_t ld, stride;
 } cli_matrix_options;
 

@@ -84,6 +84,8 @@ static const cli_option of_problem[] = {
      "type", .offered = compute_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
+    {"repacked-m", CLI_FLAG, AT(m.repacked), "M holds weights of 4 bits in the order of tilejit repack.", .low = 1},
+    {"repacked-n", CLI_FLAG, AT(n.repacked), "The same for N.", .low = 1},
     {"any", CLI_TEXT, AT(any),
      "What the kernel takes as arguments instead of having it baked in: j, k, l, ld, batch, stride, separated by commas, or "
      "all.",
@@ -289,7 +291,8 @@ static tj_status read_config(const cli_request_options *options, cli_request *re
 static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
 {
     matrix->layout = (int16_t)options->layout;
-    matrix->transposed = (int16_t)options->transposed;
+    matrix->transposed = (int8_t)options->transposed;
+    matrix->order = (int8_t)options->repacked;
     matrix->ld = options->ld;
     matrix->stride = options->stride;
 }
@@ -522,6 +525,8 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         cli_set_text(object, layout, orders[matrix->layout == TJ_COL_MAJOR].word);
         set_number(object, ld, matrix->ld);
         set_number(object, stride, matrix->stride);
+        if (matrix->order == TJ_ORDER_REPACKED)
+            cli_set_bool(object, i == TJ_MATRIX_M ? "m_repacked" : "n_repacked", 1);
     }
     set_number(object, "batch", known.batch);
     set_rows(object, &known);

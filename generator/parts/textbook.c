@@ -51,7 +51,10 @@ static void describe_element(const tj_problem *view, tj_which which, tj_scales_p
         print_part(view, scale->k, at.k, part);
         tj_scales_print_read(view, TJ_ZEROS - TJ_SCALES + (int)which, part, at.other, zero);
     }
-    if (tj_type_is_pair(matrix->type))
+    if (tj_is_repacked(view, which)) /* templates/parts/repacked.cuh */
+        (void)snprintf(value, sizeof value, "%c[%s * ld_%c + place_of(%s) / 2][place_of(%s) %% 2]%s%s", matrix_letter, line,
+                       letter, index, index, *zero ? " - " : "", zero);
+    else if (tj_type_is_pair(matrix->type))
         (void)snprintf(value, sizeof value, "%c[%s * ld_%c + %s / 2][%s %% 2]%s%s", matrix_letter, line, letter, index, index,
                        *zero ? " - " : "", zero);
     else
@@ -133,6 +136,7 @@ void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_sc
     tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     describe_element(view, TJ_MATRIX_M, m, "m_read", params);
     describe_element(view, TJ_MATRIX_N, n, "n_read", params);
+    tj_template_set(params, "repacked", tj_has_repacked(view) ? "parts/repacked.cuh" : "");
     tj_template_set(params, "m_k", m.k);
     (void)snprintf(inside, sizeof inside, tj_is_gathered(view) ? "%s >= 0" : "%s < j", m.other);
     tj_template_set(params, "m_inside", inside);

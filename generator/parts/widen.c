@@ -10,6 +10,12 @@ static int32_t weights_of(const tj_problem *view)
     return tj_is_weights(view, TJ_MATRIX_M) ? view->m.type : view->n.type;
 }
 
+/* Where two of e2m1 are alone in their half of a word, a product brings their bits to both places in a bfloat16. */
+static bool is_by_product(const tj_problem *view)
+{
+    return tj_has_repacked(view) && weights_of(view) == TJ_E2M1 && tj_leading_type(view->m.type, view->n.type) == TJ_BF16;
+}
+
 tj_widening tj_widening_of(const tj_problem *view)
 {
     static const tj_widening to_f16[] = {
@@ -20,8 +26,12 @@ tj_widening tj_widening_of(const tj_problem *view)
         [TJ_U8] = {2, 5, 2}, [TJ_E4M3] = {7, 13, 1}, [TJ_E5M2] = {7, 13, 1}};
     static const tj_widening to_fp8 = {5, 5, 0}; /* three permutations, a shift, and its bits among those of a number */
 
+    static const tj_widening e2m1_by_product = {3, 13, 1};
+
     if (tj_widens_to_fp8(view))
         return to_fp8;
+    if (is_by_product(view))
+        return e2m1_by_product;
     return tj_leading_type(view->m.type, view->n.type) == TJ_F16 ? to_f16[weights_of(view)] : to_bf16[weights_of(view)];
 }
 
@@ -55,13 +65,15 @@ tj_status tj_widen_check(const tj_problem *view, const char *family, tj_error *e
 void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool steps, tj_template_params *fill)
 {
     const int32_t leading = tj_leading_type(view->m.type, view->n.type);
-    const bool loads = copies.whole || copies.or_zero || copies.elements, pairs = tj_holds_pairs(view);
+    const bool loads = copies.whole || copies.or_zero || copies.elements, pairs = tj_holds_pairs(view),
+               by_product = is_by_product(view);
     char widen[TJ_TEMPLATE_VALUE_BYTES] = "";
 
     if (tj_widens_weights(view->m.type, view->n.type))
-        (void)snprintf(widen, sizeof widen, "weights/%s_to_%s.cuh", tj_facts_of(weights_of(view))->name,
-                       tj_facts_of(leading)->name);
+        (void)snprintf(widen, sizeof widen, "weights/%s%s_to_%s.cuh", by_product ? "repacked_" : "",
+                       tj_facts_of(weights_of(view))->name, tj_facts_of(leading)->name);
     tj_template_set(fill, "widen_neighbour", widen);
+    tj_template_set(fill, "e2m1_places", by_product ? "weights/repacked_e2m1_places.cuh" : "weights/e2m1_places.cuh");
     tj_template_set(fill, "two_t", leading == TJ_F16 ? "f16x2" : "bf16x2");
     tj_template_set(fill, "two_ones", leading == TJ_F16 ? "0x3c003c00u" : "0x3f803f80u");
     tj_template_set(fill, "widen_words", loads || steps ? "parts/widen.cuh" : "");

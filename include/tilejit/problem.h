@@ -138,14 +138,33 @@ enum { TJ_MATRICES = 4 };
 /** The matrices before this number may have scales. */
 #define TJ_SCALED (TJ_MATRIX_P + 1)
 
+/** The order of the numbers within a stored row. */
+typedef enum tj_order {
+    TJ_ORDER_NATURAL = 0, /**< neighbours along k are neighbours in memory */
+    /**
+     * Weights of 4 bits whose blocks of TJ_REPACKED_BLOCK neighbours along k were transposed once, as 4 rows of 8: number i of a
+     * block lies at place i % 8 * 4 + i / 8, where even places are lower halves of bytes, as in TJ_S4. So word t of a block's
+     * four has numbers 2 t and 2 t + 1 of each row of 8, half a word apart: just those that lane t of four takes for
+     * tensor cores. tj_repack writes this order. It is the same for all types of 4 bits, and changes neither the shape of the
+     * array nor its scales.
+     *
+     * The matrix is stored along k (M row-major, N column-major), and k is a multiple of TJ_REPACKED_BLOCK; one that a launch
+     * brings is promised to be (tj_dim.multiple_of). No groups along k. The families naive, tiled, thin, mma and wgmma read it.
+     */
+    TJ_ORDER_REPACKED = 1
+} tj_order;
+
+enum { TJ_REPACKED_BLOCK = 32 };
+
 /** The storage of one matrix of a problem. All zero: row-major, tight, of the default type. */
 typedef struct tj_matrix {
-    int32_t type;       /**< tj_type */
-    int16_t layout;     /**< tj_layout of the matrix as stored */
-    int16_t transposed; /**< 1: the transpose is stored: M as k x j, N as l x k, P as l x j. That is the same storage as in the
-                             other layout, so both give the same kernel */
-    int64_t ld;         /**< elements from one stored row (column) to the next; TJ_TIGHT, TJ_ANY */
-    int64_t stride;     /**< elements from one matrix of the batch to the next; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS,
+    int32_t type;      /**< tj_type */
+    int16_t layout;    /**< tj_layout of the matrix as stored */
+    int8_t transposed; /**< 1: the transpose is stored: M as k x j, N as l x k, P as l x j. That is the same storage as in the
+                            other layout, so both give the same kernel */
+    int8_t order;      /**< tj_order of M or N */
+    int64_t ld;        /**< elements from one stored row (column) to the next; TJ_TIGHT, TJ_ANY */
+    int64_t stride;    /**< elements from one matrix of the batch to the next; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS,
                              TJ_POINTERS_16 */
 } tj_matrix;
 
@@ -341,7 +360,7 @@ typedef struct tj_problem {
 
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
-#define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
+#define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0, 0 }
 #define TJ_SCALE_INIT(type, rows, k) { (type), 0, 0, 0, (rows), (k), 0 }
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
@@ -367,7 +386,8 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
  *          not match, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in bytes
  *          that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks, groups
- *          with a batch or with an M or P that is not row-major, or a struct that was not initialised.
+ *          with a batch or with an M or P that is not row-major, an order that the matrix cannot have (tj_order), or a struct
+ *          that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
 

@@ -10,6 +10,7 @@
  *     made ready     tj_plan_prepare, tj_plan_launch, tj_warm_up             plan.h, warm_up.h
  *     by this kernel tj_config_parse                                         config.h
  *     without NVRTC  tj_pack_create, tj_pack_add                             pack.h
+ *     weights        tj_repack                                               repack.h
  *     around it      tj_context_create and its options, events, devices      context.h, event.h, device.h
  *     without a CUDA runtime: device memory and streams                      buffer.h
  *
@@ -47,6 +48,7 @@
 #include <tilejit/pack.h>
 #include <tilejit/plan.h>
 #include <tilejit/problem.h>
+#include <tilejit/repack.h>
 #include <tilejit/status.h>
 #include <tilejit/version.h>
 #include <tilejit/warm_up.h>

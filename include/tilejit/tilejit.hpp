@@ -303,6 +303,12 @@ inline void check_groups(const tj_problem &problem, std::int64_t j, const void *
     call<tj_groups_check>(&problem, j, offsets);
 }
 
+/** Write weights of 4 bits in host memory in another order: tj_repack_host. */
+inline void repack_host(void *to, const void *from, std::int64_t bytes, tj_order order = TJ_ORDER_REPACKED)
+{
+    call<tj_repack_host>(to, from, bytes, order);
+}
+
 /** Return the epilogue of a text: tj_epilogue_parse. */
 inline tj_epilogue parse_epilogue(const char *text)
 {
@@ -505,6 +511,13 @@ class context
     std::size_t warm_up(const tj_problem *problems, std::size_t count) const
     {
         return warm_up(problems, count, [](const tj_warm_up_step &) {});
+    }
+
+    /** Write weights of 4 bits in device memory in another order, once: tj_repack. */
+    void repack(void *to, const void *from, std::int64_t bytes, tj_order order = TJ_ORDER_REPACKED,
+                CUstream_st *stream = nullptr) const
+    {
+        call<tj_repack>(get(), to, from, bytes, order, stream);
     }
 
     /** Wait until the work of a stream is done, and throw if a kernel failed: tj_synchronize. */

@@ -264,7 +264,8 @@ static tj_problem any_product(const tj_problem *lies)
 {
     tj_problem simple = tj_problem_of_sums(lies);
 
-    simple.j = simple.k = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
+    simple.j = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
+    simple.k = tj_open_k(&simple);
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;

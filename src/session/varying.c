@@ -82,8 +82,10 @@ static bool leave_open(tj_problem *problem, int dimension, int promise)
         return true;
     }
     promise = promise && is_width(problem, dim[dimension]) && dim[dimension]->extent % promise == 0 ? promise : 0;
-    *dim[dimension] = dim[dimension] == &problem->l ? tj_open_l(problem) : (tj_dim){0, TJ_DIM_ANY, 0};
-    if (promise)
+    *dim[dimension] = dim[dimension] == &problem->l   ? tj_open_l(problem)
+                      : dim[dimension] == &problem->k ? tj_open_k(problem)
+                                                      : (tj_dim){0, TJ_DIM_ANY, 0};
+    if (promise > dim[dimension]->multiple_of)
         dim[dimension]->multiple_of = promise;
     return true;
 }

@@ -175,6 +175,7 @@ thin(
                         const auto &run = n_next[place][2 * c + half];
                         #include "thin/widen.cuh"  //@ widened
                     }
+                    //@| #include "thin/multiply_by_powers.cuh"  //@ multiplied
 #pragma unroll
                     for (int r = 0; r < TM / 8; ++r)
 #pragma unroll

@@ -18,6 +18,7 @@
 #include "parts/card.cuh"
 
 #include "parts/rows.cuh"
+//@| #include "parts/repacked.cuh"  //@ repacked
 #include "parts/launch.cuh"
 //         2 * TILE_WIDTH * TILE_WIDTH elements of sum_t in dynamic shared memory.
 // TILE_WIDTH is what the launch makes it, 32 at most: this one kernel serves every width.

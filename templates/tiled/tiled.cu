@@ -19,6 +19,7 @@
 constexpr int TILE_WIDTH = 16;
 
 #include "parts/rows.cuh"
+//@| #include "parts/repacked.cuh"  //@ repacked
 #include "parts/launch.cuh"
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 tiled(

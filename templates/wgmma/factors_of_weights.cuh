@@ -11,9 +11,11 @@ using factors_t = unsigned int[2][4];  //@ unit_steps for 2
 #include "weights/multiply_both.cuh"  //@ multiply_both
 #include "wgmma/both.cuh"  //@ both
 
+//@ if selects
 __device__ __forceinline__ void load_chunk(unsigned int &w0, unsigned int &w1, unsigned int &w2, unsigned int &w3, unsigned at)
 {
     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(w0), "=r"(w1), "=r"(w2), "=r"(w3) : "r"(at) : "memory");
 }
 
+//@ end
 #include "wgmma/take_4.cuh"  //@ take_factors

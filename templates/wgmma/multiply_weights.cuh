@@ -12,7 +12,8 @@ const auto load = [&](int piece) {
     load_words(words, (m_first ^ piece % UNITS * UNIT_BYTES) + stage * sizeof(phase_t) + piece / UNITS * 64 * M_LINE);
 };
 const auto make = [&](int piece) {
-    make_factors(factors[piece % 2], words, select);
+    make_factors(factors[piece % 2], words, select);  //@ only selects
+    //@| make_factors(factors[piece % 2], words);  //@ only not selects
     //@| #include "wgmma/scale_factors.cuh"  //@ scale_factors
 };
 if (phases > 0) {

@@ -109,6 +109,48 @@ Test(problem, names_what_is_wrong_with_everything_else)
     }
 }
 
+/* The order of tj_repack is for weights of 4 bits along k, in whole blocks. */
+Test(problem, names_an_order_that_weights_cannot_have)
+{
+    struct {
+        const char *words;
+        tj_problem problem;
+    } rows[9];
+    tj_problem weights = problem_of(10, 64, 30);
+
+    weights.m.type = TJ_BF16;
+    weights.n = (tj_matrix){.type = TJ_E2M1, .layout = TJ_COL_MAJOR, .order = TJ_ORDER_REPACKED};
+    cr_expect(eq(int, tj_problem_check(&weights, NULL), TJ_OK));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        rows[i].problem = weights;
+    rows[0].problem.n.order = 2;
+    rows[0].words = "the order of N is 2: use TJ_ORDER_NATURAL or TJ_ORDER_REPACKED";
+    rows[1].problem.n.type = TJ_S8;
+    rows[1].words = "the order of N is repacked, which is for weights of 4 bits, and N holds s8: leave its order natural";
+    rows[2].problem.m.type = TJ_E2M1, rows[2].problem.m.order = TJ_ORDER_NATURAL;
+    rows[2].words = "which is for weights of 4 bits, and N holds e2m1";
+    rows[3].problem.n.layout = TJ_ROW_MAJOR;
+    rows[3].words = "which is an order along k, and N lies across k: store it column-major, as l x k, and repack that";
+    rows[4].problem.k.extent = 48;
+    rows[4].words = "in blocks of 32 elements of k, and k is 48: fill up M and N with zeros to a multiple of 32";
+    rows[5].problem.k.mode = TJ_DIM_ANY, rows[5].problem.k.multiple_of = 16;
+    rows[5].words = "which each launch brings: promise that k is a multiple of 32";
+    rows[6].problem.p.order = TJ_ORDER_REPACKED;
+    rows[6].words = "the order of P is repacked";
+    rows[7].problem.m.order = TJ_ORDER_REPACKED;
+    rows[7].words = "the order of M is repacked, which is for weights of 4 bits, and M holds bf16";
+    rows[8].problem.rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = 2};
+    rows[8].words = "";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_error err = {0};
+
+        cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
+        cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
+    }
+    weights.k.mode = TJ_DIM_ANY, weights.k.multiple_of = 96;
+    cr_expect(eq(int, tj_problem_check(&weights, NULL), TJ_OK));
+}
+
 /* Every number of a scale that no kernel takes is named, with the remedy. */
 Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
 {

@@ -296,6 +296,24 @@ static void draw_scales(request *r)
     random_state = state;
 }
 
+/* Repack the weights of some problems, if all else allows it. All else is drawn as if this were not here. */
+static void draw_order(request *r)
+{
+    const request before = *r;
+    const uint64_t state = random_state;
+    tj_problem *const p = &r->known;
+    tj_matrix *const weights = has_fewer_bits(p, TJ_MATRIX_M) ? &p->m : has_fewer_bits(p, TJ_MATRIX_N) ? &p->n : NULL;
+
+    if (weights && tj_type_get_facts((tj_type)weights->type)->numbers == 2 && next() % 2) {
+        weights->order = TJ_ORDER_REPACKED;
+        p->k.extent = (p->k.extent + TJ_REPACKED_BLOCK - 1) / TJ_REPACKED_BLOCK * TJ_REPACKED_BLOCK;
+        r->asked = *p;
+        if (!is_served(r))
+            *r = before;
+    }
+    random_state = state;
+}
+
 /* Quantise the P of some problems, if all else allows it. All else is drawn as if this were not here. */
 static void draw_quantized(request *r)
 {
@@ -351,6 +369,7 @@ static void draw_open(request *r, const int64_t tile[3])
 
     r->asked = r->known;
     draw_scales(r);
+    draw_order(r);
     draw_quantized(r);
     draw_combined(r);
     if (next() % 2)
@@ -369,7 +388,7 @@ static void draw_open(request *r, const int64_t tile[3])
         r->asked = r->known;
 }
 
-/* Add scales that have no number to the label. */
+/* Add scales that have no number, and repacked weights, to the label. */
 static void describe_scales(request *r)
 {
     char text[TJ_PROBLEM_FIELD_BYTES];
@@ -380,6 +399,8 @@ static void describe_scales(request *r)
         tj_problem_get(&r->known, names[which], text);
         if (strchr(text, ':') || (which == TJ_MATRIX_P && *text))
             snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c %.60s", "MNP"[which], text);
+        if (tj_problem_matrix(&r->known, which)->order == TJ_ORDER_REPACKED)
+            snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c repacked", "MNP"[which]);
     }
 }
 

@@ -181,6 +181,8 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_trials_print, (ARG(0), ARG(1), &err), "trials", "text") \
     ANSWERS(tj_trials_problem, (ARG(0), 1, NULL), 0, 0) \
     REFUSES(tj_reference_check, (ARG(0), ARG(1), ARG(2), 1, 1, ARG(3), &err), "problem", "operands", "p", "report") \
+    REFUSES(tj_repack, (ARG(0), ARG(1), ARG(2), 16, TJ_ORDER_REPACKED, NULL, &err), "context", "to", "from") \
+    REFUSES(tj_repack_host, (ARG(0), ARG(1), 16, TJ_ORDER_REPACKED, &err), "to", "from") \
     REFUSES(tj_reference_product, (ARG(0), ARG(1), ARG(2), 1, &err), "problem", "operands", "p") \
     SURVIVES(tj_roofline, (ARG(0), (tj_pipe)1, 1), 0) \
     REFUSES(tj_search, (ARG(0), NULL, ARG(1), 1, ARG(2), ARG(3), &err), "problem", "first", "measurer", "result") \

@@ -115,3 +115,28 @@ def test_groups_have_scales_of_their_own(numbers):
                                  epilogue=tilejit.Epilogue(scale_m=wx.reshape(3, 3, 2), scale_n=ww), dtype="f32")
     alone = tilejit.matmul(x[6:8], w[2].T, format="fp8_block", epilogue=tilejit.Epilogue(scale_m=wx[6:8], scale_n=ww[2]), dtype="f32")
     assert abs(room[2, :2] - alone).max() < 0.02 * abs(alone).max()
+
+
+@pytest.mark.parametrize("rows", [1, 20])
+def test_repacked_weights_give_the_same_product(numbers, rows):
+    x = numbers.standard_normal((rows, 384)).astype(ml_dtypes.bfloat16)
+    w, scales = numbers.integers(0, 256, (72, 192), "u1"), numbers.integers(120, 130, (72, 12), "u1")
+    repacked = tilejit.repack(w)
+    halves = numpy.stack((w & 15, w >> 4), -1).reshape(72, 12, 4, 8).swapaxes(2, 3).reshape(72, 192, 2)
+    assert (repacked == halves[..., 0] | halves[..., 1] << 4).all() and (tilejit.repack(repacked, undo=True) == w).all()
+    expected = tilejit.matmul(x, w.T, format="mxfp4", epilogue=tilejit.Epilogue(scale_n=scales), dtype="f32")
+    product = tilejit.matmul(x, repacked.T, format={"format": "mxfp4", "repacked_n": True}, epilogue=tilejit.Epilogue(scale_n=scales), dtype="f32")
+    assert abs(product - expected).max() <= 1e-5 * abs(expected).max()
+
+
+def test_weights_are_repacked_where_they_lie(numbers):
+    w = numbers.integers(0, 256, (3, 40, 64), "u1")
+    assert (tilejit.repack(tilejit.default_context().to_device(w)).numpy() == tilejit.repack(w)).all()
+
+
+@pytest.mark.parametrize("weights, words", [
+    (numpy.zeros((4, 24), "u1"), "rows of 24 bytes"), (numpy.zeros((4, 32), "u1").T, "row-major"), (numpy.zeros((4, 32), "f4"), "f32"),
+])
+def test_repack_names_what_it_does_not_take(weights, words):
+    with pytest.raises(tilejit.InvalidArgument, match=words):
+        tilejit.repack(weights)

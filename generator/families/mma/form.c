@@ -223,11 +223,22 @@ static bool keeps_weights(const tj_problem *view, const tj_mma_shape *s, bool is
            (lies_along_k(view, is_m) || (!tj_widens_to_fp8(view) && (is_m ? s->wm : s->wn) % (TJ_MMA_CHUNK * numbers) == 0));
 }
 
-/* Do lanes load 8 neighbours of both operands along k, for two steps at once? Steps take turns in four quarters of registers. */
+/* Have both steps of a word the same scales? Each step has its own elements of a word that was repacked, and zero points serve both. */
+static bool words_suit_parts(const tj_problem *view, const tj_mma_shape *s)
+{
+    const bool is_one = !tj_has_repacked(view) || tj_scale_of(view, TJ_MATRIX_M)->zero || tj_scale_of(view, TJ_MATRIX_N)->zero;
+
+    return tj_scale_k(view) % ((is_one ? 2 : 1) * s->k_step) == 0;
+}
+
+/*
+ * Do lanes load words of 8 weights along k, for two steps at once, and 8 neighbours of what they are multiplied by, unless the
+ * weights were repacked? Steps take turns in four quarters of registers.
+ */
 static bool loads_words(const tj_problem *view, const tj_mma_shape *s)
 {
-    return !tj_widens_to_fp8(view) && s->steps % 4 == 0 && tj_scale_k(view) % (2 * s->k_step) == 0 &&
-           s->load != TJ_MMA_NEEDED && lies_along_k(view, true) && lies_along_k(view, false) &&
+    return !tj_widens_to_fp8(view) && s->steps % 4 == 0 && words_suit_parts(view, s) && s->load != TJ_MMA_NEEDED &&
+           lies_along_k(view, true) && lies_along_k(view, false) &&
            (keeps_weights(view, s, true) || keeps_weights(view, s, false));
 }
 
@@ -248,7 +259,7 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
         t.line /= numbers;
         t.neighbours = along_k ? 1 : 2 * numbers;
     } else {
-        t.load = loads_words(view, s) ? TJ_MMA_RUNS : t.load;
+        t.load = loads_words(view, s) && !tj_has_repacked(view) ? TJ_MMA_RUNS : t.load;
         t.neighbours = t.load == TJ_MMA_BYTES ? 2 : 1;
     }
     /* Lanes that load elements of 4 bytes stand 8 x 4 on lines; the padding moves neighbouring lines apart by 8 banks. */
@@ -555,6 +566,19 @@ static bool is_widened_on_its_way(const tj_problem *view, const tj_mma_shape *s,
     return holds_pairs(view, is_m) && tj_mma_widens_copies(view, s, &t, is_m);
 }
 
+/* Words alone are loaded as the lanes of repacked weights take them. */
+static tj_status check_order(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    if (!tj_has_repacked(view) || loads_words(view, s))
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family mma takes repacked weights by words, next to f16 or bf16 along k, with steps=4 or 8, load=ahead, "
+        "copy=async, width=4 or more and pack=none for them, and scales for 16 elements of k (with zero points 32) or "
+        "multiples: steps is %d; or use family wgmma or tiled",
+        s->steps);
+}
+
 /* Refuse weights of 4 bits that copies would have to widen on the way to shared memory: TJ_ERR_INVALID_ARGUMENT. */
 static tj_status check_pairs(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
@@ -652,6 +676,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[LOAD] == 0)
         v[LOAD] = s.load = load_default(view, &s);
     status = check_tiles(view, &s, err);
+    if (status == TJ_OK)
+        status = check_order(view, &s, err);
     if (status == TJ_OK)
         status = check_pairs(view, &s, err);
     if (status == TJ_OK)
@@ -909,7 +935,10 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
     tj_template_set_of(fill, is_m, "m_line_at", gathers ? "max(m_at[line / M_GO], 0LL)" : "line * ld_m");
     tj_template_set_of(fill, is_m, "m_line_inside", gathers ? "m_at[line / M_GO] >= 0" : "line < m_lines_left");
     tj_template_set_of(fill, is_m, "m_copy", copy_file(c));
-    tj_template_set_of(fill, is_m, "m_load", load_file(t, is_m));
+    tj_template_set_of(fill, is_m, "m_load",
+                       tj_is_repacked(as_read, is_m ? TJ_MATRIX_M : TJ_MATRIX_N)
+                           ? is_m ? "mma/load_m_repacked.cuh" : "mma/load_n_repacked.cuh"
+                           : load_file(t, is_m));
     tj_template_set_of(fill, is_m, "m_stored_t", stored_type(view, as_read, t, is_m));
     tj_template_set_of(fill, is_m, "m_waiting", c->wait ? "mma/waiting.cuh" : "");
     tj_template_set_of(fill, is_m, "m_store_weights", c->wait ? "mma/store_weights.cuh" : "");
@@ -965,19 +994,25 @@ static void describe_zeros(const tj_problem *view, const tj_mma_tile *t, bool is
 static void describe_stored(const tj_problem *view, const tj_mma_tile *t, tj_template_params *fill)
 {
     const bool pairs = tj_holds_pairs(view), units = t->load == TJ_MMA_UNITS, words = t->load == TJ_MMA_WORDS,
-               fours = tj_widens_to_fp8(view);
+               fours = tj_widens_to_fp8(view), repacked = tj_has_repacked(view);
 
     tj_template_set(fill, "load_units", units || words ? "" : "weights/load_units.cuh");
-    tj_template_set(fill, "widen_unit", fours ? "" : units ? "weights/unit.cuh" : words ? "weights/pair_up.cuh" : "");
+    tj_template_set(fill, "widen_unit",
+                    fours      ? ""
+                    : units    ? "weights/unit.cuh"
+                    : repacked ? "weights/reader.cuh"
+                    : words    ? "weights/pair_up.cuh"
+                               : "");
     tj_template_set(fill, "weights_lie",
-                    fours   ? "weights/fours.cuh"
-                    : units ? "weights/along.cuh"
-                    : words ? "weights/words.cuh"
-                    : pairs ? "weights/of_4.cuh"
-                            : "weights/of_8.cuh");
-    tj_template_set(fill, "NEIGHBOURS", units ? "" : pairs ? "4" : "2");
+                    fours      ? "weights/fours.cuh"
+                    : units    ? "weights/along.cuh"
+                    : repacked ? "weights/repacked.cuh"
+                    : words    ? "weights/words.cuh"
+                    : pairs    ? "weights/of_4.cuh"
+                               : "weights/of_8.cuh");
+    tj_template_set(fill, "NEIGHBOURS", units || repacked ? "" : pairs ? "4" : "2");
     tj_template_set(fill, "of_a_unit", words ? "a word" : "a unit");
-    tj_template_set(fill, "WORDS", !words ? "" : pairs ? "1" : "2");
+    tj_template_set(fill, "WORDS", !words || repacked ? "" : pairs ? "1" : "2");
     tj_template_set(fill, "word_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "unit_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "unit_shift", pairs ? "12" : "8");
@@ -1317,6 +1352,7 @@ const tj_family tj_family_mma = {
     .name = "mma",
     .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
     .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
+    .takes_repacked = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -17,7 +17,12 @@
 
 enum { CHUNK = 8, WORD = 4 };      /* elements of M in 16 bytes; bytes of a bank */
 enum { LANES_X = 4, LANES_Y = 8 }; /* of a warp along k, and across */
-enum { TABLE_INSTRUCTIONS = 13, FACTOR_INSTRUCTIONS = 8, PAIR_INSTRUCTIONS = 4 }; /* for 8 elements of k; for a scale */
+enum {
+    TABLE_INSTRUCTIONS = 13,
+    FACTOR_INSTRUCTIONS = 8,
+    PAIR_INSTRUCTIONS = 4,
+    POWER_INSTRUCTIONS = 1
+}; /* for 8 elements of k; for a scale */
 
 /* load_n: a run of each lane. */
 static void count_n(const tj_problem *view, const tj_thin_shape *s, tj_counts *counts)
@@ -74,6 +79,10 @@ static int64_t conversions_of(const tj_problem *view, const tj_thin_shape *s)
     const int64_t eights = s->run / 8, columns = s->tn / 8, rows = s->tm / TJ_THIN_ROWS;
     const int32_t words = tj_type_is_pair(view->n.type) ? 1 : 2;
 
+    if (tj_thin_has_powers(view))
+        return columns * (eights * (tj_widening_of(view).all + POWER_INSTRUCTIONS) + 2 * POWER_INSTRUCTIONS);
+    if (tj_is_repacked(view, TJ_MATRIX_N))
+        return columns * eights * tj_widening_of(view).all;
     if (tj_thin_folds(view))
         return columns * (eights * TABLE_INSTRUCTIONS + FACTOR_INSTRUCTIONS);
     return eights * (columns * words * tj_widening_of(view).all + rows * PAIR_INSTRUCTIONS);

@@ -83,12 +83,17 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.tm, s.phase, s.tn, "TM", "PHASE", "BLOCK_COLS"};
 }
 
+bool tj_thin_has_powers(const tj_problem *view)
+{
+    return tj_thin_folds(view) && tj_is_repacked(view, TJ_MATRIX_N);
+}
+
 bool tj_thin_folds(const tj_problem *view)
 {
     const tj_scale *const scale = tj_scale_of(view, TJ_MATRIX_N);
 
     return view->n.type == TJ_E2M1 && view->m.type == TJ_BF16 && scale->k > 0 &&
-           (scale->type == TJ_E8M0 || scale->type == TJ_E4M3);
+           (scale->type == TJ_E8M0 || (scale->type == TJ_E4M3 && !tj_is_repacked(view, TJ_MATRIX_N)));
 }
 
 static bool adds_parts(const tj_problem *view)
@@ -144,6 +149,10 @@ static tj_status check_width(const tj_problem *view, int32_t width, tj_error *er
     if (!tj_is_power_of_2(width) || run < LEAST_RUN)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "width is %d: it must be %s", width,
                        tj_type_is_pair(view->n.type) ? "4, 8 or 16" : "8 or 16");
+    if (tj_is_repacked(view, TJ_MATRIX_N) && run != TJ_REPACKED_BLOCK)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "width is %d, and a lane loads whole blocks of repacked weights: use width=%d, or family mma", width,
+                       WIDEST);
     if (!tj_access_lines_begin_at(view, TJ_MATRIX_N, width))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -292,28 +301,46 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 /* Describe how weights become factors of tensor cores, with their scales or less their zero points. */
 static void describe_weights(const tj_problem *view, const tj_thin_shape *s, tj_template_params *fill)
 {
-    const bool folds = tj_thin_folds(view), pairs = tj_type_is_pair(view->n.type), adds = tj_widening_adds(view) != 0,
-               has_zeros = tj_scale_of(view, TJ_MATRIX_N)->zero != 0;
+    const bool powers = tj_thin_has_powers(view), by_table = tj_thin_folds(view) && !powers,
+               pairs = tj_type_is_pair(view->n.type), adds = tj_widening_adds(view) != 0,
+               has_zeros = tj_scale_of(view, TJ_MATRIX_N)->zero != 0, repacked = tj_is_repacked(view, TJ_MATRIX_N);
 
     tj_widen_describe(view, (tj_widen_copies){false, false, false}, false, fill);
     tj_template_set(fill, "load_units", "");
-    tj_template_set(fill, "widen_unit", "weights/pair_up.cuh");
-    tj_template_set(fill, "weights_lie", "weights/run.cuh");
+    tj_template_set(fill, "widen_unit", repacked ? "" : "weights/pair_up.cuh");
+    tj_template_set(fill, "weights_lie", repacked ? "weights/repacked.cuh" : "weights/run.cuh");
     tj_template_set(fill, "WEIGHTS_CHUNK", "");
     tj_template_set(fill, "NEIGHBOURS", pairs ? "4" : "2");
     tj_template_set(fill, "of_a_unit", "a word");
     tj_template_set(fill, "WORDS", pairs ? "1" : "2");
     tj_template_set(fill, "both", !has_zeros ? "" : view->m.type == TJ_F16 ? "weights/both_f16.cuh" : "weights/both_bf16.cuh");
     tj_template_set(fill, "widen_less", has_zeros && !adds ? "weights/widen_less.cuh" : "");
-    tj_template_set(fill, "word_less", has_zeros ? "NEIGHBOURS, less[2 * c + half])" : "NEIGHBOURS)");
+    tj_template_set(fill, "word_less",
+                    repacked    ? has_zeros ? "eight, less[2 * c + half])" : "eight)"
+                    : has_zeros ? "NEIGHBOURS, less[2 * c + half])"
+                                : "NEIGHBOURS)");
     tj_template_set_int(fill, "without_zero", tj_widening_adds(view));
-    tj_template_set(fill, "stored_weights", folds ? "weights/scaled_by_table.cuh" : "parts/weights.cuh");
-    tj_template_set(fill, "m_pair", folds ? "run.element[pair]" : "pair_up(run, pair)");
+    tj_template_set(fill, "stored_weights",
+                    powers     ? "weights/repacked_in_bf16.cuh"
+                    : by_table ? "weights/scaled_by_table.cuh"
+                               : "parts/weights.cuh");
+    tj_template_set(fill, "m_pair", by_table || repacked ? "run.element[pair]" : "pair_up(run, pair)");
     tj_template_set(fill, "scale_twice",
                     tj_scale_of(view, TJ_MATRIX_N)->type == TJ_E8M0 ? "weights/twice_e8m0.cuh" : "weights/twice_e4m3.cuh");
-    tj_template_set(fill, "widened", folds ? "thin/widen_by_table.cuh" : "thin/widen.cuh");
-    tj_template_set(fill, "taken", folds ? "thin/take_scales.cuh" : has_zeros ? "thin/take_zeros.cuh" : "");
-    tj_template_set(fill, "sum_of_lane", folds ? "TABLE_SUM * sum[c][top / 8][i]" : "sum[c][top / 8][i]");
+    tj_template_set(fill, "widened",
+                    by_table   ? "thin/widen_by_table.cuh"
+                    : repacked ? "thin/widen_repacked.cuh"
+                               : "thin/widen.cuh");
+    tj_template_set(fill, "multiplied", powers ? "thin/multiply_by_powers.cuh" : "");
+    tj_template_set(fill, "taken",
+                    powers      ? "thin/take_powers.cuh"
+                    : by_table  ? "thin/take_scales.cuh"
+                    : has_zeros ? "thin/take_zeros.cuh"
+                                : "");
+    tj_template_set(fill, "sum_of_lane",
+                    powers     ? "8 * sum[c][top / 8][i]"
+                    : by_table ? "TABLE_SUM * sum[c][top / 8][i]"
+                               : "sum[c][top / 8][i]");
     tj_template_set(fill, "n_k", pairs ? "kk / 2" : "kk");
     tj_template_set(fill, "n_phase", pairs ? "PHASE / 2" : "PHASE");
     tj_template_set_int(fill, "RUN", s->run);
@@ -399,6 +426,7 @@ const tj_family tj_family_thin = {
     .summary = "P has few rows, N weights of 8 or 4 bits: they stream into registers of lanes, and tensor cores multiply",
     .takes_weights = true,
     .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
+    .takes_repacked = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -20,6 +20,9 @@ tj_thin_shape tj_thin_shape_of(const tj_problem *view, const tj_config *config);
 /** Are scales multiplied by the weights, exactly, before tensor cores multiply those? If not, they are multiplied by sums. */
 bool tj_thin_folds(const tj_problem *view);
 
+/** Do they multiply weights of e2m1 as powers of 2, of which repacked ones are in their places, and not by tables? */
+bool tj_thin_has_powers(const tj_problem *view);
+
 enum { TJ_THIN_OTHER_REGISTERS = 18 }; /* with fewer than these and the next, it would spill */
 
 /** Return a lane's registers of loads in flight, sums and fragments. */

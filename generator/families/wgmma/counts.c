@@ -87,21 +87,24 @@ static void count_factors(int64_t phases, const tj_wgmma_shape *s, tj_counts *co
     tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
 }
 
-/* templates/wgmma/factors_of_weights.cuh: the four lanes of a row load the same chunk, and those of a warp 8 rows. */
+/* templates/wgmma/factors_of_weights.cuh: the four lanes of a row load the same chunk, of which each takes a word if the weights were repacked, and those of a warp 8 rows. */
 static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
 {
     const tj_widening widening = tj_widening_of(view);
     const bool fours = tj_widens_to_fp8(view);
+    const bool repacked = tj_is_repacked(view, TJ_MATRIX_M);
     const int32_t line = s->bk * s->weight_bits / 8, picks = s->weight_bits == 4 && !fours ? 2 : 1;
-    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = 4, .is_shared = true};
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = CHUNK / 4, .width = repacked ? 1 : 4, .is_shared = true};
 
     for (int lane = 0; lane < TJ_WARP; lane++) {
         lanes.lane[lane] = lane;
-        lanes.address[lane] = lane / 4 * line + (lane / 4 * line / TJ_WGMMA_LINE) % (line / CHUNK) * CHUNK;
+        lanes.address[lane] = lane / 4 * line + (lane / 4 * line / TJ_WGMMA_LINE) % (line / CHUNK) * CHUNK +
+                              (repacked ? lane % 4 * CHUNK / 4 : 0);
     }
     counts->factors = phases * (s->bm / 8) * (line / CHUNK);
     tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
-    counts->conversions = phases * s->bm * s->bk / ((fours ? 4 : 2) * TJ_WARP) * (picks + widening.first);
+    counts->conversions = repacked ? phases * s->bm * s->bk / (8 * TJ_WARP) * widening.all
+                                   : phases * s->bm * s->bk / ((fours ? 4 : 2) * TJ_WARP) * (picks + widening.first);
     counts->work[TJ_PIPE_F16] = 2 * phases * s->bm * s->bk * widening.multiply_adds;
 }
 

@@ -1520,6 +1520,7 @@ const tj_family tj_family_wgmma = {
     .summary =
         "Hopper's tensor cores multiply tiles of shared memory, which the copy engine brings; blocks walk the tiles of P",
     .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
+    .takes_repacked = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -54,7 +54,10 @@ static inline bool tj_wgmma_has_weights(const tj_problem *view)
     return tj_is_weights(view, TJ_MATRIX_M);
 }
 
-/** Refuse scales along k of weights that do not come from registers, or of parts that a phase of these does not divide. */
+/**
+ * Refuse repacked weights, and weights with scales along k, that do not come from registers; and parts that a phase of these does
+ * not divide.
+ */
 tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
 
 /** Describe how the weights of M come to registers (weights.c), whether or not they do. clips_rows: some rows lie outside M. */

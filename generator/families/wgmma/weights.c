@@ -70,6 +70,22 @@ bool tj_wgmma_adds_parts(const tj_problem *view)
     return tj_widens_to_fp8(view) || (tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view));
 }
 
+static tj_status check_order(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    if (!tj_has_repacked(view) || (s->weight_bits > 0 && !tj_widens_to_fp8(view)))
+        return TJ_OK;
+    return tj_widens_to_fp8(view)
+               ? tj_fail(
+                     err, TJ_ERR_INVALID_ARGUMENT,
+                     "weights are repacked for activations of 16 bits, and these are e4m3: leave their order natural, or use "
+                     "family tiled")
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "family wgmma takes repacked weights from registers as M of the source: use %s, or family mma",
+                         tj_is_repacked(view, TJ_MATRIX_M) ? "pack=none and transpose=registers"
+                         : s->swapped                      ? "swap=no"
+                                                           : "swap=yes");
+}
+
 /* Tensor cores would lose bits of sums of 8-bit floats: each phase is a part of those at most. */
 bool tj_wgmma_has_long_parts(const tj_problem *view, const tj_wgmma_shape *s)
 {
@@ -99,6 +115,8 @@ tj_status tj_wgmma_check_parts(const tj_problem *view, const tj_wgmma_shape *s, 
 {
     const int32_t k = tj_scale_k(view), least = folds(view) ? K_STEP : UNIT;
 
+    if (check_order(view, s, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     if (!tj_widens_weights(view->m.type, view->n.type) ||
         (!has_scales(view) && !tj_scales_along_k(view, TJ_MATRIX_N) && tj_scale_of(view, TJ_MATRIX_N)->zero == 0))
         return TJ_OK;
@@ -139,18 +157,34 @@ typedef struct scale_lines {
     tj_text stored, made, load, make;
 } scale_lines;
 
+static bool is_split(const tj_wgmma_shape *s)
+{
+    return s->splits > 1 || s->parts > 1;
+}
+
+/*
+ * Is the number of a phase's first scale printed, and those of the others counted from it? One address for each row then serves all
+ * of them, unless they lie in tiles. The compiler sees that by itself where k begins at 0.
+ */
+static bool counts_parts(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return is_split(s) && tj_scale_k(view) > 0 && tj_scale_k(view) < s->bk &&
+           tj_scale_of(view, TJ_MATRIX_M)->layout != TJ_SCALES_IN_TILES;
+}
+
 /*
  * Print the line that loads a scale, such as "coming.less[p][r] = inside ? scale_m[...] : float{};". Returns what chooses one of two
  * zero points that share a byte, or nothing, in choice.
  */
-static void print_load(const tj_problem *view, int index, const char *to, const char *inside, tj_text *load,
-                       char choice[static TJ_TEMPLATE_VALUE_BYTES])
+static void print_load(const tj_problem *view, const tj_wgmma_shape *s, int index, const char *to, const char *inside,
+                       tj_text *load, char choice[static TJ_TEMPLATE_VALUE_BYTES])
 {
     const int32_t type = (int32_t)tj_operand_row_of(view, TJ_SCALES + index).type;
     char read[TJ_TEMPLATE_VALUE_BYTES];
     char *last;
 
-    tj_scales_print_read(view, index, "kk / SCALE_K", "Row", read);
+    tj_scales_print_read(view, index, counts_parts(view, s) ? "((kk - p * SCALE_K) / SCALE_K + p)" : "kk / SCALE_K", "Row",
+                         read);
     choice[0] = '\0';
     last = strrchr(read, '[');
     if (tj_type_is_pair(type) && last) {
@@ -164,13 +198,13 @@ static void print_load(const tj_problem *view, int index, const char *to, const 
 }
 
 /* Print the lines of one member of the scales of factors. before and after: around the number where it is converted. */
-static void print_scale(const tj_problem *view, int index, const char *member, const char *before, const char *after,
-                        const char *inside, scale_lines *out)
+static void print_scale(const tj_problem *view, const tj_wgmma_shape *s, int index, const char *member, const char *before,
+                        const char *after, const char *inside, scale_lines *out)
 {
     char to[TJ_TEMPLATE_VALUE_BYTES], choice[TJ_TEMPLATE_VALUE_BYTES];
 
     (void)snprintf(to, sizeof to, "coming.%s", member);
-    print_load(view, index, to, inside, &out->load, choice);
+    print_load(view, s, index, to, inside, &out->load, choice);
     tj_text_print(&out->stored, "%s %s[PARTS][TM];\n",
                   tj_facts_of((int32_t)tj_operand_row_of(view, TJ_SCALES + index).type)->cuda, member);
     tj_text_print(&out->made, "unsigned int %s[PARTS][TM];\n", member);
@@ -186,7 +220,7 @@ static void describe_scales_of_sums(const tj_problem *view, const tj_wgmma_shape
     char choice[TJ_TEMPLATE_VALUE_BYTES];
 
     if (scales)
-        print_load(view, TJ_MATRIX_M, "scale", inside, &load, choice);
+        print_load(view, s, TJ_MATRIX_M, "scale", inside, &load, choice);
     tj_template_take_lines(fill, "load_scale_of_sum", &load);
     tj_template_set_lines(fill, "load_next_scale",
                           !scales ? NULL
@@ -211,15 +245,15 @@ static void describe_scales(const tj_problem *view, const tj_wgmma_shape *s, boo
     tj_text uses = TJ_TEXT_INIT(256);
 
     if (has_zeros) {
-        print_scale(view, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "both(-static_cast<float>(", "))", inside, &lines);
+        print_scale(view, s, TJ_ZEROS - TJ_SCALES + TJ_MATRIX_M, "less", "both(-static_cast<float>(", "))", inside, &lines);
         tj_text_append(&uses, "two = add_both(two, scales.less[p][r]);\n");
     }
     if (has_powers(view)) {
         char choice[TJ_TEMPLATE_VALUE_BYTES];
 
-        print_load(view, TJ_MATRIX_M, "coming", inside, &lines.load, choice);
+        print_load(view, s, TJ_MATRIX_M, "coming", inside, &lines.load, choice);
     } else if (scales_factors) {
-        print_scale(view, TJ_MATRIX_M, "times", is_e8m0 ? "both(0.125f * " : "both(", ")", inside, &lines);
+        print_scale(view, s, TJ_MATRIX_M, "times", is_e8m0 ? "both(0.125f * " : "both(", ")", inside, &lines);
         tj_text_append(&uses, "two = multiply_both(two, scales.times[p][r]);\n");
     }
     tj_template_take_lines(fill, "stored_scales", &lines.stored);
@@ -248,17 +282,17 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 {
     const bool has_parts = tj_scale_k(view) > 0, fours = tj_widens_to_fp8(view),
                is_phase = fours && (tj_scale_k(view) == 0 || tj_scale_k(view) > s->bk), /* more would lose bits */
-        is_long = tj_wgmma_has_long_parts(view, s), is_split = s->splits > 1 || s->parts > 1, slices = s->slices > 1;
-    const char *const at = is_split ? "(k_begin + phase * BK)" : "phase * BK", *const round = slices ? "ROUND" : "BK";
+        is_long = tj_wgmma_has_long_parts(view, s), splits = is_split(s), slices = s->slices > 1;
+    const char *const at = splits ? "(k_begin + phase * BK)" : "phase * BK", *const round = slices ? "ROUND" : "BK";
     char begun[TJ_TEMPLATE_VALUE_BYTES], ends[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "PARTS", !has_scales(view) ? "" : has_parts ? "(BK + SCALE_K - 1) / SCALE_K" : "1");
     tj_template_set(fill, "part_k", has_parts ? "p * SCALE_K" : "0");
     tj_template_set(fill, "part_of_step", has_parts ? "(unit * UNIT + step * K_STEP) / SCALE_K" : "0");
     (void)snprintf(begun, sizeof begun, "unit > 0 || (%s%s %% SCALE_K >= %s)",
-                   slices     ? "phase >= SLICES && "
-                   : is_split ? "phase > 0 && "
-                              : "",
+                   slices   ? "phase >= SLICES && "
+                   : splits ? "phase > 0 && "
+                            : "",
                    at, round);
     (void)snprintf(ends, sizeof ends, "unit + 1 == UNITS && (%s %% SCALE_K + %s >= SCALE_K || phase + %s >= phases)", at, round,
                    slices ? "SLICES" : "1");
@@ -268,8 +302,9 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
-    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view);
+    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view), repacked = tj_is_repacked(view, TJ_MATRIX_M);
     const int32_t line = s->bk * s->weight_bits / 8; /* bytes */
+    char first[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
     tj_template_set(fill, "line_t", tj_template_get(fill, s->weight_bits > 0 ? "n_t" : "m_t"));
@@ -283,19 +318,30 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
         return;
     describe_scales(view, s, clips_rows, fill);
     describe_parts(view, s, fill);
-    tj_template_set(fill, "take_factors", fours ? "wgmma/take_fours.cuh" : pairs ? "wgmma/take_4.cuh" : "wgmma/take_8.cuh");
+    tj_template_set(fill, "take_factors",
+                    fours      ? "wgmma/take_fours.cuh"
+                    : repacked ? "wgmma/take_repacked.cuh"
+                    : pairs    ? "wgmma/take_4.cuh"
+                               : "wgmma/take_8.cuh");
     tj_template_set(fill, "UNIT", fours ? "K_STEP" : "2 * K_STEP");
     tj_template_set(fill, "unit_steps", fours ? "1" : "2");
-    tj_template_set(fill, "factors_lie", fours ? "wgmma/lie_in_fours.cuh" : "wgmma/lie_in_twos.cuh");
+    tj_template_set(fill, "factors_lie",
+                    fours      ? "wgmma/lie_in_fours.cuh"
+                    : repacked ? "wgmma/lie_repacked.cuh"
+                               : "wgmma/lie_in_twos.cuh");
     tj_template_set(fill, "PART_ROWS", tj_wgmma_has_long_parts(view, s) ? "TM" : "2");
     tj_template_set(fill, "m_line", pairs ? "BK / 2" : "BK");
     tj_template_set_int(fill, "m_bytes", line);
     tj_template_set(fill, "UNIT_BYTES", pairs ? "UNIT / 2" : "UNIT");
     tj_template_set(fill, "stored_k", pairs ? "kk / 2" : "kk");
-    tj_template_set(fill, "first_chunk",
-                    line == TJ_WGMMA_LINE       ? "m_row % 8"
-                    : line == TJ_WGMMA_LINE / 2 ? "m_row / 2 % 4"
-                                                : "m_row / 4 % 2");
+    (void)snprintf(first, sizeof first, repacked ? "(%s * 16 + lane %% 4 * 4)" : "%s * 16",
+                   line == TJ_WGMMA_LINE       ? "m_row % 8"
+                   : line == TJ_WGMMA_LINE / 2 ? "m_row / 2 % 4"
+                                               : "m_row / 4 % 2");
+    tj_template_set(fill, "first_chunk", first);
+    tj_template_set_flag(fill, "selects", !repacked);
+    tj_template_set(fill, "of_first",
+                    repacked ? "this lane's word of the first chunk of the row" : "the first chunk of the row");
     tj_template_set(fill, "select",
                     fours   ? "lane % 4 * 0x22 + 0x10"
                     : pairs ? "lane % 4 + 0x4440"

@@ -37,6 +37,7 @@ from tilejit._grouped import matmul_along_k, matmul_grouped, matmul_masked
 from tilejit._matmul import matmul, prepare, warm_up
 from tilejit._pack import pack
 from tilejit._problem import Epilogue, Problem
+from tilejit._repack import repack
 from tilejit._spec import Argument, Param
 from tilejit._tune import Progress, Tuning, tune
 
@@ -47,5 +48,5 @@ __all__ = [
     "EmulatorWarning", "Epilogue", "Error", "Explanation", "Family", "FileError", "Finding", "Forked", "InternalError", "InvalidArgument", "Kernel",
     "NoCompiler",
     "NoDriver", "NotFound", "OutOfMemory", "Param", "Problem", "Progress", "Proof", "Spills", "Stats", "Tuning", "Unsupported", "default_context", "explain", "matmul",
-    "matmul_along_k", "matmul_grouped", "matmul_masked", "pack", "prepare", "tune", "warm_up",
+    "matmul_along_k", "matmul_grouped", "matmul_masked", "pack", "prepare", "repack", "tune", "warm_up",
 ]
