@@ -127,6 +127,13 @@ else
     run arrays_of_torch 120 '^gpu/|^SKIPPED' env TILEJIT_EXAMPLES="$examples" python3 "$here/arrays_of_torch.py"
     run torch_operators 240 '^gpu/|^host' python3 "$here/torch_operators.py"
 fi
+if ! python3 -c 'import jax.ffi, tilejit' 2>/dev/null; then
+    echo "SKIPPED: JAX: python3 has no jax of 0.5 or newer, or no package tilejit (pip install bindings/python)"
+else
+    export XLA_PYTHON_CLIENT_PREALLOCATE=false
+    run jax_products 180 '^gpu/' python3 "$here/jax_products.py"
+    run jax_products_in_graphs 180 '^gpu/' env XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUSTOM_CALL python3 "$here/jax_products.py"
+fi
 run_program stress_cold_start 60 '^round|killed|faults' 2 40
 run_program bench_latency 60 '.'
 echo "run_all: $passed passed, $failed failed, in $SECONDS s"

@@ -30,7 +30,7 @@ from tilejit._binding import ffi, lib
 from tilejit._context import xla_context
 from tilejit._errors import InvalidArgument, check, text
 from tilejit._problem import (
-    BY_BOTH, BY_COL, BY_ROW, SCALES, Arrays, Epilogue, Format, Operand, Request, epilogue_of, look_at_operands, new_scales, parse_epilogue, request,
+    BY_BOTH, BY_COL, BY_ROW, SCALES, Arrays, Epilogue, Format, Operand, Request, epilogue_of, new_scales, parse_epilogue, request,
     take_types,
 )
 from tilejit._types import BYTES, NAME, NUMBER, number_of, numpy_dtype
@@ -74,7 +74,8 @@ class _Spec:
     format: Union[str, Tuple[Tuple[str, str], ...], None]
 
     @property
-    def is_plain_of_scales(self) -> bool:
+    def is_plain(self) -> bool:
+        """True if it can be differentiated."""
         return self.format is None and self.n_dtype is None and self.scale_p is None and not set(self.names) & set(SCALES)
 
 
@@ -389,7 +390,7 @@ def _plain(spec: _Spec, **other: Any) -> _Spec:
 
 
 def _forward(spec: _Spec, *arrays: Any) -> Tuple[Any, Any]:
-    if not spec.is_plain_of_scales:
+    if not spec.is_plain:
         raise TypeError("matmul with scales, a format or weights of 4 bits cannot be differentiated: mark what it computes with jax.lax.stop_gradient")
     tree = _tree_of(spec)
     if tree is None or tree.expression.nodes == 0:
