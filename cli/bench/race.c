@@ -56,8 +56,9 @@ void bench_name(const tj_problem *p, char name[BENCH_NAME_BYTES])
     if (p->m.layout || p->n.layout || p->p.layout)
         (void)snprintf(layouts, sizeof layouts, "-%c%c%c", p->m.layout ? 'c' : 'r', p->n.layout ? 'c' : 'r',
                        p->p.layout ? 'c' : 'r');
-    (void)snprintf(name, BENCH_NAME_BYTES, "%" PRId64 "x%" PRId64 "x%" PRId64 "%s%s%s%s", p->j.extent, p->k.extent, p->l.extent,
-                   batch, groups, types, layouts);
+    (void)snprintf(name, BENCH_NAME_BYTES, "%" PRId64 "x%" PRId64 "x%" PRId64 "%s%s%s%s%s", p->j.extent, p->k.extent,
+                   p->l.extent, batch, groups, types, layouts,
+                   p->m.order == TJ_ORDER_REPACKED || p->n.order == TJ_ORDER_REPACKED ? "-repacked" : "");
 }
 
 /* ---- operands -------------------------------------------------------------------------------------------------------- */

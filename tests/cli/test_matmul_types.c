@@ -188,6 +188,49 @@ Test(matmul_types, and_scales_of_a_format_come_from_files)
     expect_bytes(&seven, 2, "<f2");
 }
 
+/* 0 to 15 of u4, twice, along k, and of M 1 at k 9. */
+#define THIRTY_TWO                                                                                      \
+    NPY "{ head -c 18 /dev/zero; printf '\\000\\074'; head -c 44 /dev/zero; } | npy M.npy '<f2' 1 32; " \
+        "printf '\\020\\062\\124\\166\\230\\272\\334\\376\\020\\062\\124\\166\\230\\272\\334\\376' | npy W.npy '|u1' 1 16; "
+
+/* A weight is found where it was before it was repacked, and where it was not if nobody says so. */
+Test(matmul_types, weights_are_repacked_and_back)
+{
+    static const uint16_t nine = 0x4880, ten = 0x4900;
+
+    if (!has_compiler())
+        return;
+    cr_assert(
+        eq(int, shell(THIRTY_TWO "$T repack W.npy -o R.npy --json && $T repack R.npy --undo -o B.npy && cmp W.npy B.npy"), 0),
+        "%s", errors);
+    cr_expect(strstr(out, "\"bytes\": 16") && strstr(out, "\"order\": \"repacked\""), "%s", out);
+    cr_expect(strstr(out, "B.npy: 32 weights in natural order\n") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T matmul M.npy R.npy -o P.npy --n-dtype u4 --transpose-n --repacked-n --json"), 0), "%s", errors);
+    expect_bytes(&nine, 2, "<f2");
+    cr_expect(strstr(out, "\"n_repacked\": true") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T matmul M.npy R.npy -o P.npy --n-dtype u4 --transpose-n"), 0), "%s", errors);
+    expect_bytes(&ten, 2, "<f2");
+}
+
+Test(matmul_types, what_cannot_be_repacked_is_named)
+{
+    static const char *const rows[][2] = {
+        {NPY "head -c 24 /dev/zero | npy W.npy '|u1' 1 24; $T repack W.npy -o R.npy",
+         "W.npy has stored rows of 24 bytes, and weights are repacked in blocks of 32 elements of k, 16 bytes"},
+        {NPY "head -c 16 /dev/zero | npy W.npy '<f2' 1 8; $T repack W.npy -o R.npy",
+         "W.npy holds f16: weights of 4 bits are bytes"},
+        {NPY "head -c 16 /dev/zero | npy W.npy '|u1' 1 16; $T repack W.npy", "say where the weights go: -o OUT.npy"},
+        {"$T run 8x48x8 --dtype f16 --n-dtype s4 --transpose-n --repacked-n", "and k is 48: fill up M and N with zeros"},
+        {"$T explain 8x64x8 --dtype f16 --n-dtype s4 --transpose-n --repacked-n --family skinny",
+         "family skinny reads weights in their natural order"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect(ne(int, shell(rows[i][0]), 0), "%s", rows[i][0]);
+        cr_expect(strstr(errors, rows[i][1]) != NULL, "%s: %s", rows[i][1], errors);
+    }
+}
+
 /* 1 of f16 by 1, 2, -4, 0.5, whose largest is 4. */
 #define ROW                                           \
     NPY "printf '\\000\\074' | npy M.npy '<f2' 1 1; " \

@@ -201,9 +201,9 @@ Test(command, treats_words_after_two_dashes_as_operands)
 Test(command, answers_help_for_every_command)
 {
     static const char *const commands[] = {
-        "matmul",     "run",         "bench",        "generate",    "compile",    "families",      "devices", "doctor",
-        "cache list", "cache stats", "cache verify", "cache clear", "cache path", "cache explain", "pack",    "pack list",
-        "warm-up",    "pack verify", "pack diff",    "pack unpack", "completion", "trace",         "with"};
+        "matmul",    "repack",     "run",         "bench",        "generate",    "compile",    "families",      "devices",
+        "doctor",    "cache list", "cache stats", "cache verify", "cache clear", "cache path", "cache explain", "pack",
+        "pack list", "warm-up",    "pack verify", "pack diff",    "pack unpack", "completion", "trace",         "with"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         static char asked[OUTPUT_BYTES];
