@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "epilogue.h"
-#include "number.h"
+#include "element.h"
 
 /* ---- scalars --------------------------------------------------------------------------------------------------------- */
 
 static double scalar_of(const blas_call *call, const void *scalar)
 {
-    return blas_number_read(call->form.scalar_type, scalar);
+    return blas_element_read(call->form.scalar_type, scalar);
 }
 
 static bool is_aligned(const void *address)
@@ -145,7 +145,7 @@ static tj_matrix matrix_of(const blas_form *form, int which)
     const bool by_rows = (form->is_by_rows[which] != 0) != (op != BLAS_OP_N);
     const int64_t stride = form->stride[which];
 
-    return (tj_matrix){.type = blas_number_type(form->type[which]),
+    return (tj_matrix){.type = blas_element_type(form->type[which]),
                        .layout = by_rows == (form->is_by_rows[BLAS_D] != 0) ? TJ_ROW_MAJOR : TJ_COL_MAJOR,
                        .ld = form->ld[which],
                        .stride = form->is_pointers  ? TJ_POINTERS
@@ -209,8 +209,8 @@ static const char *object_to_matrices(const blas_form *form)
 {
     const bool is_batch = form->batch > 1 && !form->is_pointers;
 
-    if (!blas_number_type(form->type[BLAS_A]) || !blas_number_type(form->type[BLAS_B]) ||
-        !blas_number_type(form->type[BLAS_C]) || !blas_number_type(form->type[BLAS_D]))
+    if (!blas_element_type(form->type[BLAS_A]) || !blas_element_type(form->type[BLAS_B]) ||
+        !blas_element_type(form->type[BLAS_C]) || !blas_element_type(form->type[BLAS_D]))
         return "a type that TileJIT does not have";
     if (form->is_zero)
         return "alpha is 0, so that A and B are not read";

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "number.h"
+#include "element.h"
 
 enum { TEXT_BYTES = 1024, TERM_BYTES = 400 };
 
@@ -75,8 +75,8 @@ const char *blas_epilogue_objection(const blas_form *form)
         return "an auxiliary matrix next to a row-major D";
     if ((has_bias && is_guessed(form, form->bias_type)) || (has_aux && is_guessed(form, form->aux_type)))
         return "a bias or an auxiliary matrix next to FP8 whose type is not named";
-    if ((has_bias && !blas_number_type(type_next_to(form, form->bias_type))) ||
-        (has_aux && !blas_number_type(type_next_to(form, form->aux_type))))
+    if ((has_bias && !blas_element_type(type_next_to(form, form->bias_type))) ||
+        (has_aux && !blas_element_type(type_next_to(form, form->aux_type))))
         return "a bias or an auxiliary matrix of a type that TileJIT does not have";
     if (blas_epilogue_adds_operand(form) && form->is_pointers)
         return "an array of pointers to matrices C of another type than D";
@@ -88,7 +88,7 @@ const char *blas_epilogue_objection(const blas_form *form)
 /* ": type[index]" of an operand. */
 static const char *declared(char text[64], blas_extra which, int type, const char *index)
 {
-    (void)snprintf(text, 64, "%s:%s[%s]", names[which], tj_type_name((tj_type)blas_number_type(type)), index);
+    (void)snprintf(text, 64, "%s:%s[%s]", names[which], tj_type_name((tj_type)blas_element_type(type)), index);
     return text;
 }
 
@@ -201,7 +201,7 @@ void blas_epilogue_operands(const blas_call *call, const tj_epilogue *epilogue, 
         while (which < BLAS_EXTRAS - 1 && strcmp(operand->name, names[which]) != 0)
             which++;
         if (operand->indexed == TJ_BY_NOTHING) { /* beta, on the host, next to an operand in place of C */
-            operands->number[i] = blas_number_read(call->form.scalar_type, call->beta);
+            operands->number[i] = blas_element_read(call->form.scalar_type, call->beta);
             continue;
         }
         place = place_of(call, (blas_extra)which);

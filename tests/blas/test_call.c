@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "call.h"
-#include "number.h"
+#include "element.h"
 
 static blas_form plain(int type, int result, int compute)
 {
@@ -198,9 +198,9 @@ Test(call, scalars_of_every_type_are_read)
     blas_call call = {0};
 
     for (int i = 0; i < 5; i++)
-        cr_expect_eq(blas_number_read(BLAS_R_16F, &halves[i]), values[i]);
-    cr_expect_eq(blas_number_read(BLAS_R_32I, &whole), -7);
-    cr_expect_eq(blas_number_read(BLAS_R_32F, &f32), 0.5);
+        cr_expect_eq(blas_element_read(BLAS_R_16F, &halves[i]), values[i]);
+    cr_expect_eq(blas_element_read(BLAS_R_32I, &whole), -7);
+    cr_expect_eq(blas_element_read(BLAS_R_32F, &f32), 0.5);
     call.alpha = call.beta = NULL;
     blas_call_settle(&call);
     cr_expect_eq(call.form.scalars, -1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "number.h"
+#include "element.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #include "cublas.h"
 
-int blas_number_type(int id)
+int blas_element_type(int id)
 {
     static const int type[] = {
         [BLAS_R_32F] = TJ_F32, [BLAS_R_64F] = TJ_F64,   [BLAS_R_16F] = TJ_F16,      [BLAS_R_8I] = TJ_S8,
@@ -28,7 +28,7 @@ static double half_value(uint16_t bits)
     return bits >> 15 ? -size : size;
 }
 
-double blas_number_read(int type, const void *scalar)
+double blas_element_read(int type, const void *scalar)
 {
     union {
         double f64;
