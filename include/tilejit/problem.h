@@ -9,7 +9,7 @@
  * have l / 2 columns.
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal source. Extents,
- * leading dimensions and strides count elements, never bytes; of 4-bit types an element of the last two is a pair (TJ_S4).
+ * leading dimensions and strides count elements, never bytes; for 4-bit types the last two count pairs of elements (TJ_S4).
  */
 #ifndef TILEJIT_PROBLEM_H
 #define TILEJIT_PROBLEM_H
@@ -35,29 +35,30 @@ typedef enum tj_type {
     TJ_E5M2 = 6, /**< 8 bits: 5 of exponent, 2 of fraction. It has NaN and infinity; 57 344 is its largest number */
     TJ_S8 = 7,
     TJ_U8 = 8,
-    TJ_S32 = 9, /**< of P and C only */
+    TJ_S32 = 9, /**< for P and C only */
     /**
-     * Weights of 4 bits, -8 to 7, two in a byte: for M or N only, with the other f32, f16, bf16 or e4m3. Neighbours of a stored
-     * row (a column of a column-major matrix) share a byte: the even index has its lower half. A stored row begins at a byte, and
-     * if its length is odd the upper half of its last byte is unused. All counts of stored elements count such bytes: leading
-     * dimensions, strides, tj_problem_span, tj_type_bytes.
+     * Weights of 4 bits, -8 to 7, two in a byte: for M or N only; the other matrix is f32, f16, bf16 or e4m3. Two neighbours in
+     * a stored row (a column of a column-major matrix) share a byte; the element with the even index is the lower half. A
+     * stored row begins at a byte, and if its length is odd, the upper half of its last byte is unused. Counts of stored
+     * elements count these bytes: leading dimensions, strides, tj_problem_span, tj_type_bytes.
      */
     TJ_S4 = 10,
     /**
-     * Floats of 4 bits, two in a byte as TJ_S4: 2 of exponent, 1 of fraction, so 0, 0.5, 1, 1.5, 2, 3, 4 and 6 and their
-     * negatives. It has neither NaN nor infinity. P may be of it if the kernel finds its scales (tj_problem.scale).
+     * Floats of 4 bits, two in a byte as TJ_S4: 2 of exponent, 1 of fraction. The values are 0, 0.5, 1, 1.5, 2, 3, 4 and 6 and
+     * their negatives; there is neither NaN nor infinity. P may have this type if the kernel computes its scales
+     * (tj_problem.scale).
      */
     TJ_E2M1 = 11,
     TJ_U4 = 12,  /**< Weights of 4 bits, 0 to 15, two in a byte as TJ_S4 */
-    TJ_E8M0 = 13 /**< 8 bits of exponent: byte b is 2^(b - 127), and 255 is NaN. Of scales only, never of a matrix */
+    TJ_E8M0 = 13 /**< 8 bits of exponent: byte b is 2^(b - 127), and 255 is NaN. For scales only, never for a matrix */
 } tj_type;
 
-/** The accumulation of products. The library never accumulates in another type than the caller's. */
+/** The accumulation of products. The library never accumulates in a type other than the one that the caller chose. */
 typedef enum tj_compute {
     TJ_COMPUTE_DEFAULT = 0, /**< tj_type_facts.compute of M's type */
     /**
-     * f32. For M and N of f32 that is IEEE f32, with fused multiply-add. Products of narrower types are exact in f32, and
-     * tensor cores may add them, which truncate to f32 instead of rounding.
+     * f32. For M and N of f32 this is IEEE f32, with fused multiply-add. Products of narrower types are exact in f32; they may
+     * be added by tensor cores, which truncate to f32 instead of rounding.
      */
     TJ_COMPUTE_F32 = 1,
     TJ_COMPUTE_F64 = 2, /**< IEEE f64, with fused multiply-add */
@@ -69,7 +70,7 @@ typedef enum tj_compute {
     TJ_COMPUTE_TF32 = 3,
     /**
      * Integers, exactly. An accumulator wraps modulo 2^32, which is impossible if k is at most 131 071, or 33 025 if M and N
-     * are u8. Unless P is an integer too and there are no scales, the sum is converted to f32 and goes on as such.
+     * are u8. Unless P is an integer too and there are no scales, the sum is converted to f32, and the rest is computed in f32.
      */
     TJ_COMPUTE_S32 = 4,
     /**
@@ -80,14 +81,15 @@ typedef enum tj_compute {
      */
     TJ_COMPUTE_F32_SPLIT = 5,
     /**
-     * For M and N of e4m3 and e5m2, or e4m3 and weights of 4 bits, and only at the caller's request: tensor cores may add up to 128 products with the 13 bits
-     * that those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32. This
-     * is how cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. Other products are computed as with TJ_COMPUTE_F32.
+     * For M and N of e4m3 and e5m2, or e4m3 and weights of 4 bits, and only at the caller's request: tensor cores may add up to
+     * 128 products with the 13 bits that the tensor cores of Ada and Hopper have for 8-bit floats, which is several times as
+     * fast. These partial sums are added in f32. This is how cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. Other
+     * products are computed as with TJ_COMPUTE_F32.
      */
     TJ_COMPUTE_F32_FP8 = 6
 } tj_compute;
 
-/** How a matrix lies in memory. Row-major: the elements of a row are neighbours. */
+/** The order of a matrix in memory. Row-major: the elements of a row are neighbours. */
 typedef enum tj_layout { TJ_ROW_MAJOR = 0, TJ_COL_MAJOR = 1 } tj_layout;
 
 /** Is a dimension a constant of the kernel, or an argument of every launch? */
@@ -95,8 +97,8 @@ typedef enum tj_dim_mode { TJ_DIM_FIXED = 0, TJ_DIM_ANY = 1 } tj_dim_mode;
 
 /** One of j, k, l. */
 typedef struct tj_dim {
-    int64_t extent;      /**< elements, 1 to 2^31 - 1 (k may be 0). For TJ_DIM_ANY the generator ignores it, and calls that
-                              take no other extent launch with it */
+    int64_t extent;      /**< elements, 1 to 2^31 - 1 (k may be 0). For TJ_DIM_ANY the generator ignores it; a call that is
+                              given no other extent launches with it */
     int32_t mode;        /**< tj_dim_mode */
     int32_t multiple_of; /**< for TJ_DIM_ANY: every extent of a launch is a multiple of this; 0 and 1 promise nothing */
 } tj_dim;
@@ -109,8 +111,8 @@ enum {
     /**
      * Strides only: the matrices lie anywhere. The operand of a launch is the address of an array in device memory that holds
      * the address of each matrix, one for each product, even for a batch of 1. Each address is aligned to its elements, and the
-     * matrices of P share no element. Nothing checks these addresses before the kernel uses them: a wrong one does what it does
-     * in any CUDA program, at best an error of the launch that costs the process its CUDA context.
+     * matrices of P share no element. Nothing checks these addresses before the kernel uses them: a wrong one has the same
+     * effect as in any CUDA program, at best a launch error that costs the process its CUDA context.
      */
     TJ_POINTERS = -3,
     /**
@@ -121,7 +123,7 @@ enum {
     TJ_POINTERS_16 = -4
 };
 
-/** Does this stride say that the operand is an array of pointers? Threads: any; pure. */
+/** Return 1 if this stride means that the operand is an array of pointers, else 0. Threads: any; pure. */
 static inline int tj_stride_is_pointers(int64_t stride)
 {
     return stride == TJ_POINTERS || stride == TJ_POINTERS_16;
@@ -200,7 +202,7 @@ typedef enum tj_scale_layout {
  *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 1, 64);     one for each column and 64 elements of k
  *     problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, 128, 128);  one for a block of 128 x 128
  *
- * Scales of all of k (k is 0) multiply the sum. Scales of parts of k multiply the sums of parts, which are added up in f32:
+ * Scales for all of k (k is 0) multiply the sum. Scales for parts of k multiply the partial sums, which are then added in f32:
  *
  *     P = epilogue( sum over the parts of k of  scale_m[row][part] * scale_n[part][column] * (sum of the products of a part) )
  *
@@ -208,8 +210,8 @@ typedef enum tj_scale_layout {
  *
  * A scale may be any number of its type: 0, negative, infinite or NaN. It multiplies as in IEEE arithmetic.
  *
- * The kernel finds and stores the scales of P: it quantises P (docs/epilogues.md). P is then e4m3, e5m2 or s8 and row-major, and
- * the value that the epilogue computes in f32 is
+ * The kernel computes and stores the scales of P: it quantises P (docs/epilogues.md). P is then e4m3, e5m2 or s8 and row-major,
+ * and the value that the epilogue computes in f32 is
  *
  *     value = P * scale_p, up to the last rounding
  *
@@ -225,29 +227,29 @@ typedef enum tj_scale_layout {
  *               1 where largest is 0
  *     P       = value * (1 / scale), rounded to nearest even
  *
- * P of TJ_E2M1 has an even number of columns. Where a value of the block is infinite or NaN, the scale is too (TJ_E8M0: NaN), so that all of the block reads as NaN. The OCP
- * microscaling formats take the exponent of `largest` alone for e8m0, so that the largest values saturate; here none does. The
- * divisions and products are those of IEEE f32, so that equal values give equal bits in every config. Such a problem has no C
- * (beta), and j, l and the batch are fixed.
+ * P of TJ_E2M1 has an even number of columns. If a value of the block is infinite or NaN, so is the scale (TJ_E8M0: NaN), and
+ * the whole block reads as NaN. The OCP microscaling formats take the exponent of `largest` alone for e8m0, so that the largest
+ * values saturate; here no value saturates. The divisions and products are those of IEEE f32, so that equal values give equal
+ * bits in every config. Such a problem has no C (beta), and j, l and the batch are fixed.
  */
 typedef struct tj_scale {
     int8_t type;   /**< tj_type: TJ_F32, TJ_F16, TJ_BF16, TJ_E8M0, TJ_E4M3; 0: there are none */
     int8_t layout; /**< tj_scale_layout */
     /**
-     * The tj_type of zero points (tj_operands.zero): TJ_U4, TJ_U8, TJ_S8, or the type of the scales; 0: there are none. They are
-     * for weights of integers next to floats (tj_problem): a weight q is scale * (q - zero). They lie as the scales do, those of
-     * u4 two in a byte, neighbours of a row as stored.
+     * The tj_type of zero points (tj_operands.zero): TJ_U4, TJ_U8, TJ_S8, or the type of the scales; 0: there are none. They
+     * are for integer weights that are multiplied by floats (tj_problem): a weight q means scale * (q - zero). They have the
+     * layout of the scales; zero points of u4 are stored two in a byte, neighbours of a stored row together.
      */
     int8_t zero;
-    int8_t whole; /**< 1: one more number of f32 multiplies the whole matrix (tj_operands.whole); 0: none does */
+    int8_t whole; /**< 1: one more f32 number multiplies the whole matrix (tj_operands.whole); 0: there is none */
     int32_t rows; /**< rows of M, or columns of N, for each scale, such as 1 or 128; 0: all of them */
     int32_t k;    /**< elements of k for each scale, 1 or more; 0: all of them */
     int32_t ld;   /**< must be 0: each launch states the leading dimension (tj_operands.scale) */
 } tj_scale;
 
-/** How the rows of M and P are found. */
+/** The assignment of the rows of M and P to products. */
 typedef enum tj_rows_kind {
-    TJ_ROWS_AS_THEY_LIE = 0, /**< they are those of one matrix, or of one for each product of the batch */
+    TJ_ROWS_AS_THEY_LIE = 0, /**< the rows of one matrix, or of one matrix for each product of the batch */
     /**
      * Groups of rows: in place of one product, `groups` products of different j in one call, as a mixture of experts needs them
      * (docs/grouped.md).
@@ -255,19 +257,20 @@ typedef enum tj_rows_kind {
      *     P_g (j_g x l) = M_g (j_g x k) . N_g (k x l)        for g = 0 ... groups - 1
      *
      * M (j x k), P and C (j x l) hold the rows of all groups, one group after the other and without padding; N is an array of
-     * that many matrices, as those of a batch are. An array of groups + 1 offsets, an operand of every launch, holds the first
-     * row of each group: group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first offset
-     * and from the last one on belong to no group: those of P are not written. So j is the capacity of the buffers, and the
-     * bound of every offset.
+     * `groups` matrices, stored like those of a batch. An array of groups + 1 offsets, an operand of every launch, holds the
+     * first row of each group: group g has the rows offset[g] to offset[g + 1] - 1, and may have none. Rows before the first
+     * offset, and rows from the last offset on, belong to no group; these rows of P are not written. So j is the capacity of
+     * the buffers, and the upper bound of every offset.
      *
-     * M and P are row-major, and batch is 1. A scale of M for each row follows the rows; N's scales are those of each group's N.
+     * M and P are row-major, and batch is 1. If M has a scale for each row, the scales are in the order of the rows. The N of
+     * each group has scales of its own.
      */
     TJ_ROWS_IN_GROUPS = 1,
     /**
-     * Masked groups: every group has room for j / groups rows, so j is a multiple of groups. Other libraries call the shape of
-     * such an M [groups, most rows, k]. An array of `groups` counts is an operand of every launch, in the place of the offsets:
-     * group g has the first count[g] rows of its room, which begins at row g * (j / groups). The kernel neither reads the other
-     * rows of M nor writes those of P. All else is as with TJ_ROWS_IN_GROUPS.
+     * Masked groups: every group has space for j / groups rows, so j is a multiple of groups. Other libraries describe the
+     * shape of such an M as [groups, maximum rows, k]. An array of `groups` counts is an operand of every launch, in place of
+     * the offsets: group g has the first count[g] rows of its space, which begins at row g * (j / groups). The kernel neither
+     * reads the other rows of M nor writes those of P. Everything else is as with TJ_ROWS_IN_GROUPS.
      */
     TJ_ROWS_MASKED = 2,
     /**
@@ -275,48 +278,51 @@ typedef enum tj_rows_kind {
      *
      *     P_g (j x l) = M_g (j x k_g) . N_g (k_g x l)        for g = 0 ... groups - 1
      *
-     * M (j x k) and N (k x l) hold the elements of all groups, one group after the other along k. Group g has those from
-     * offset[g] to offset[g + 1] - 1, for which k takes the place of j above; a group without elements gives the epilogue of 0.
-     * The products are a batch of `groups`, whose P, C, epilogue operands and scales lie as those of a batch do; M and N are
-     * shared (TJ_BROADCAST), in any layout. Vector accesses need k across a stored row: M column-major, N row-major.
+     * M (j x k) and N (k x l) hold the elements of all groups, one group after the other along k. Group g has the elements
+     * offset[g] to offset[g + 1] - 1; the rules for offsets above apply, with k in place of j. For a group without elements the
+     * epilogue is applied to a sum of 0. The products form a batch of `groups` products, and P, C, epilogue operands and scales
+     * are stored as for a batch; M and N are shared (TJ_BROADCAST), in any layout. Vector accesses require that stored rows do
+     * not run along k: M column-major, N row-major.
      */
     TJ_ROWS_ALONG_K = 3
 } tj_rows_kind;
 
-/** The rows of M and P. All zero: they are found as they lie. */
+/** The rows of M and P. All zero: TJ_ROWS_AS_THEY_LIE. */
 typedef struct tj_rows {
     int8_t kind; /**< tj_rows_kind */
     /**
      * 1: the rows of M are gathered by an index, an operand of every launch (tj_operands.m_index): row r of the product, of any
-     * kind above, is made of row m_index[r] of M, with its scales. M has m_rows rows then, those of a launch, and not j. An
-     * entry below 0 or from m_rows on reads nothing, and its row counts as zeros. M is row-major, and there is no batch.
+     * kind above, is computed from row m_index[r] of M, with its scales. M then has not j but m_rows rows, which each launch
+     * states. For an entry below 0, or of m_rows or more, nothing is read, and the row counts as zeros. M is row-major, and
+     * there is no batch.
      */
     int8_t gathered;
     /**
-     * 1: row r of the product is stored to row p_index[r] of P (tj_operands.p_index), which has p_rows rows then, those
-     * of a launch. A row whose entry is below 0, or from p_rows on, is not stored. Entries of rows that are stored must differ:
-     * where two are the same, either row may be found there, or parts of both. P is row-major, there is no batch, and no beta.
-     * What an epilogue indexes by row follows the rows of the product.
+     * 1: row r of the product is stored to row p_index[r] of P (tj_operands.p_index), which then has p_rows rows, as each
+     * launch states. A row whose entry is below 0, or p_rows or more, is not stored. The entries of rows that are stored must
+     * differ: if two are equal, that row of P holds either row, or parts of both. P is row-major; there is neither a batch nor
+     * a beta. An epilogue indexes its operands by the rows of the product.
      */
     int8_t scattered;
     /**
-     * 1 to TJ_COMBINED_MOST: each row of P is the weighted sum of as many rows of the product, as a token adds up the outputs of
-     * the experts that it was sent to; 0: P has the rows of the product.
+     * 1 to TJ_COMBINED_MOST: each row of P is the weighted sum of this number of rows of the product, such as the outputs of
+     * the experts to which a token was sent; 0: P has the rows of the product.
      *
      *     P[t] = p_factor[t][0] * R[p_index[t][0]] + ... + p_factor[t][combined - 1] * R[p_index[t][combined - 1]] + beta * C[t]
      *
      * R are the j rows of the product after the epilogue, rounded to P's type. The indexes and factors of each row of P are
      * operands of every launch (tj_operands.p_index, p_factor), as is p_rows, the number of rows that P and C have. The sum is
-     * computed in f32, or f64 if the product is, from left to right, so that its bits are the same every time, and rounded once.
-     * An index that is below 0, from j on, or of a row that belongs to no group adds nothing. A row of P that adds nothing is 0,
-     * plus beta * C; all p_rows rows are written. A row of the product may be named any number of times, or never.
+     * computed in f32, or in f64 if the product is, from left to right, so that its bits are the same every time, and is
+     * rounded once. An index that is below 0, that is j or more, or whose row belongs to no group adds nothing. A row of P to
+     * which nothing is added is 0, plus beta * C; all p_rows rows are written. A row of the product may be named any number of
+     * times, or never.
      *
-     * P is f32, f16, bf16 or f64, and row-major; j and l are fixed, because R lies in the workspace; there is no batch. `row` in
-     * an epilogue, and its operands and outputs besides P, are of the rows of the product. An expression does not read c.
+     * P is f32, f16, bf16 or f64, and row-major; j and l are fixed, because R lies in the workspace; there is no batch. In an
+     * epilogue, `row`, the operands and the outputs besides P refer to the rows of the product. An expression does not read c.
      */
     int8_t combined;
     int32_t groups;      /**< 1 to TJ_GROUPS_MOST; without groups 0, and the members below are ignored */
-    int8_t offset_bytes; /**< of one offset or count, which is a signed integer: 4 (0 means that) or 8 */
+    int8_t offset_bytes; /**< bytes of one offset or count, a signed integer: 4 or 8; 0: 4 */
     int8_t on_host;      /**< 1: the offsets or counts of a launch lie in host memory. They are copied with the launch, at most
                                TJ_GROUPS_MOST_HOST_BYTES of them, and a CUDA graph keeps those that it was captured with. 0:
                                they lie in device memory, where an earlier kernel of the stream may have written them */
@@ -333,23 +339,23 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOS
  * e5m2, s4, u4 or e2m1, and the other holds f32, f16 or bf16, or e4m3 if the weights have 4 bits. Weights are widened when they
  * are loaded, which is exact, and their products are accumulated in f32. Each part of k may have scales of its own (tj_scale).
  *
- * P may have another type, as tj_compute_facts.products says: with weights it is like the floats. C has the type and the layout
- * of P; its own may repeat them or be 0.
+ * P may have another type (tj_compute_facts.products); with weights, the type of the other matrix decides. C has the type and
+ * the layout of P; its own may repeat them or be 0.
  *
- * `overlap` says how launches stand in their stream. The product is the same to the last bit; only the time between kernels
- * changes (docs/overlap.md).
+ * `overlap` lets a launch overlap the kernel before it in the stream. The product stays the same to the last bit; only the time
+ * between kernels changes (docs/overlap.md).
  *
- * overlap: the first kernel of a launch may start while the kernel before it in the stream, whosever it is, still runs
- * (programmatic stream serialization). It gets ready, and waits on the device for the end of that kernel, and so of all work
- * before it, before it reads or writes an operand or the workspace. It lets the next kernel start in the same way. That one
- * does so only if it is launched with the same attribute; what it must then wait for, tj_plan_launch says. A capture keeps this
- * as a programmatic edge of the graph. Where it cannot be done (a device before compute capability 9.0, a driver before CUDA
- * 12.3), and by the families `naive` and `tiled`, kernels are launched as without it.
+ * overlap: the first kernel of a launch may start while the kernel before it in the stream, from whichever library, still runs
+ * (programmatic stream serialization). It prepares itself, and then waits on the device for the end of that kernel, and so of
+ * all earlier work, before it reads or writes an operand or the workspace. It lets the next kernel start early in the same way.
+ * The next kernel does so only if it is launched with the same attribute; tj_plan_launch states what it must wait for. A
+ * capture keeps this as a programmatic edge of the graph. On a device before compute capability 9.0, with a driver before CUDA
+ * 12.3, and in the families `naive` and `tiled`, overlap has no effect.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */
     tj_dim j, k, l;
-    int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
+    int64_t batch; /**< number of products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
     tj_scale scale[TJ_SCALED]; /**< of M, N and P, by their tj_which */
     tj_rows rows;
@@ -379,21 +385,21 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
 }
 
 /**
- * Can this problem be computed? If not, the message names the first defect, its value and the remedy.
+ * Check that a problem can be computed. If it cannot, the message names the first defect, its value and the remedy.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
- *          not match, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in bytes
- *          that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks, groups
- *          with a batch or with an M or P that is not row-major, an order that the matrix cannot have (tj_order), or a struct
- *          that was not initialised.
+ *          not match, a compute or a scale that these types do not allow, a leading dimension shorter than its row, a size in
+ *          bytes that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks,
+ *          groups with a batch or with an M or P that is not row-major, an order that the matrix cannot have (tj_order), or a
+ *          struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
 
 /**
- * Are these the offsets of a launch of a problem with groups: do they lie between 0 and j, and never decrease? If not, the
- * message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
+ * Check the offsets for a launch of a problem with groups: they must lie between 0 and j, and never decrease. If they do not,
+ * the message names the first wrong group. A launch checks offsets in host memory this way. Use it to check offsets in device
  * memory, after copying them to the host.
  *
  * offsets: rows.groups + 1 signed integers of rows.offset_bytes each; with TJ_ROWS_MASKED, rows.groups counts, which lie between
@@ -433,11 +439,11 @@ TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
 
 /**
  * Return the number of elements that a buffer for a matrix must hold, from the first to the last, batch (for N: groups)
- * included. (With arrays of pointers: for one matrix. See tj_problem_strided.) 0 for C if the problem adds none. A dimension
- * that is an argument has the extent to launch with. The problem must have passed tj_problem_check.
+ * included. (With arrays of pointers: for one matrix. See tj_problem_strided.) 0 for C if the problem adds none. For a
+ * dimension that is an argument, the problem holds the extent to launch with. The problem must have passed tj_problem_check.
  *
  * Returns -1 if the span depends on a leading dimension, a stride or a batch that is TJ_ANY, if it does not fit 63 bits, or if
- * which is not a matrix. NULL: a problem of NULL answers -1. Threads: any; pure.
+ * which is not a matrix. NULL: returns -1. Threads: any; pure.
  */
 TJ_API int64_t tj_problem_span(const tj_problem *problem, tj_which which);
 
@@ -447,7 +453,8 @@ typedef struct tj_type_facts {
     const char *cuda;     /**< its name in generated text: "float" */
     const char *numpy;    /**< its code in a .npy file, little-endian: "<f4" */
     int32_t bytes;        /**< of one element */
-    int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for M and N of this type; 0: they cannot have it */
+    int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for M and N of this type; 0: M and N cannot have
+                               this type */
     int32_t product;      /**< the tj_type that TJ_TYPE_DEFAULT means for their P; 0: no matrix has this type */
     int32_t is_integer;   /**< 1: all its numbers are whole */
     double unit_roundoff; /**< half the distance from 1 to the next number; 0 for integers, which round by at most 1/2 */
@@ -467,7 +474,7 @@ TJ_API size_t tj_type_bytes(tj_type type);
 TJ_API const char *tj_type_name(tj_type type);
 
 /**
- * Find the type of a name.
+ * Find the type with this name.
  * NULL: only err may be NULL. Threads: any; pure.
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such type; the message lists those that exist.
  */
@@ -487,11 +494,11 @@ typedef struct tj_compute_facts {
  */
 TJ_API const tj_compute_facts *tj_compute_get_facts(tj_compute compute);
 
-/** "tf32" and the like; "?" for a number that is none. Owned: static text. Threads: any; pure. */
+/** "tf32" and the like; "?" for a number that is not a way to compute. Owned: static text. Threads: any; pure. */
 TJ_API const char *tj_compute_name(tj_compute compute);
 
 /**
- * Find the way to compute of a name.
+ * Find the way to compute with this name.
  * NULL: only err may be NULL. Threads: any; pure.
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such way; the message lists those that exist.
  */
