@@ -29,55 +29,57 @@ typedef struct tj_operand {
 typedef struct tj_operands {
     size_t struct_size;
     tj_operand m, n;
-    tj_operand p; /**< must not overlap M, N or C, but may be C itself if C is stored like P. A launch refuses a P that
-                       certainly shares an address with an input: one of the two has no gaps, or both have the same leading
-                       dimension, as blocks of one matrix have, which may lie side by side. Of batches with gaps between their
-                       matrices the first matrices are compared. Matrices with different leading dimensions, and those reached
-                       by arrays of pointers, are not compared */
-    tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
+    tj_operand p; /**< must not overlap M, N or C, but may be C itself if C is stored like P. A launch refuses a P that is
+                       certain to share an address with an input: if one of the two has no gaps, or if both have the same
+                       leading dimension (like two blocks of one matrix, which may lie side by side). For batches with gaps
+                       between their matrices, the first matrices are compared. Matrices with different leading dimensions, and
+                       matrices reached by arrays of pointers, are not compared */
+    tj_operand c; /**< read if the problem adds beta * C and beta is not 0. If its address is NULL, C is P itself */
     /**
      * Scales, by the tj_which of their matrix, read if the problem has them: one value, a vector, or, with scales along k
-     * (tj_scale.k), a matrix as tj_scale_layout says. ld of such a matrix: from the scales of one part of k to those of the
-     * next; with TJ_SCALES_ROW_BY_ROW, from one block of rows to the next; with TJ_SCALES_IN_TILES, from one row of tiles to the
-     * next; 0: tight. stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. None may overlap P. The
-     * scales of P are written: they may overlap nothing, and products may not share them.
+     * (tj_scale.k), a matrix as tj_scale_layout says. ld of such a matrix: elements from the scales of one part of k to those
+     * of the next; with TJ_SCALES_ROW_BY_ROW, from one block of rows to the next; with TJ_SCALES_IN_TILES, from one row of
+     * tiles to the next; 0: tight. stride: from the scales of one product to those of the next; 0: tight; TJ_BROADCAST. Scales
+     * must not overlap P. The kernel writes the scales of P, so they must not overlap anything, and products must not share
+     * them.
      */
     tj_operand scale[TJ_SCALED];
     tj_operand zero[TJ_FACTORS];  /**< zero points (tj_scale.zero), laid out as the scales are, with an ld and a stride of their
                                        own, which count bytes for u4 */
     tj_operand whole[TJ_FACTORS]; /**< one number of f32 that multiplies the whole matrix (tj_scale.whole) */
     /**
-     * The operands of the epilogue's expression: tj_operands_set finds one by name, tj_epilogue_find gives its number. ld: of a
-     * matrix, from one stored row (column) to the next; 0: tight. stride: from one product of the batch to the next; 0: tight;
-     * TJ_BROADCAST. None may overlap P.
+     * The operands of the epilogue's expression: tj_operands_set finds one by name, tj_epilogue_find returns its number. ld:
+     * for a matrix, elements from one stored row (column) to the next; 0: tight. stride: from one product of the batch to the
+     * next; 0: tight; TJ_BROADCAST. They must not overlap P.
      */
     tj_operand with[TJ_EPILOGUE_OPERANDS];
     double number[TJ_EPILOGUE_OPERANDS]; /**< the expression's operands that are numbers; converted as alpha is */
     double alpha,
-        beta;        /**< used if the problem's epilogue has them. f64 takes them as they are. A product of integers whose P is
-                          an integer, without scales, takes whole numbers from -(2^31 - 1) to 2^31 - 1; any other number is an
-                          error. Other products convert them to f32; one that would become infinite or 0 by that is an error */
+        beta;        /**< used if the problem's epilogue has them. f64 uses them unchanged. A product of integers without scales
+                          whose P is an integer requires whole numbers from -(2^31 - 1) to 2^31 - 1; any other number is an
+                          error. Other products convert them to f32; a number that this would make infinite or 0 is an error */
     int64_t j, k, l; /**< used for TJ_DIM_ANY; 0: the extent in the problem */
     int64_t batch;   /**< used for TJ_ANY; 0: 1 */
     int32_t tile_width; /**< used by kernels with shared=dynamic; 0: the config's */
     int32_t reserved;   /**< must be 0 */
     /**
-     * Used if the problem has groups: the offset of each group, and the end of the last one, rows.groups + 1 signed integers
-     * of rows.offset_bytes each. They count rows, from 0 to j, and never decrease.
+     * Used if the problem has groups: the offset of each group, and the end of the last one, rows.groups + 1 signed integers of
+     * rows.offset_bytes each. They count rows, from 0 to j, and must never decrease.
      *
-     * In host memory (rows.on_host) they are read before the call returns, and a launch refuses those that break this rule.
-     * In device memory they are not checked before the launch, and the kernel enforces the rule itself: an offset below 0
-     * counts as 0, one beyond j as j, and one below an earlier one as that one, so that its group has no rows. Nothing outside
-     * of M, N, P and C is read or written, whatever the offsets are. tj_groups_check describes their defects.
+     * Offsets in host memory (rows.on_host) are read before the call returns, and a launch refuses offsets that break this
+     * rule. Offsets in device memory are not checked before the launch; the kernel enforces the rule: an offset below 0 counts
+     * as 0, an offset above j as j, and an offset below an earlier one as the earlier one, so its group has no rows. Nothing
+     * outside of M, N, P and C is read or written, whatever the offsets are. tj_groups_check describes defects of offsets.
      *
      * With TJ_ROWS_MASKED they are the counts of the groups: rows.groups integers from 0 to j / groups. The same applies to
-     * them: a count below 0 counts as 0, and one beyond j / groups as j / groups.
+     * them: a count below 0 counts as 0, and a count above j / groups as j / groups.
      */
     const void *offsets;
     /**
      * Used if the rows of M are gathered (tj_rows.gathered): the row of M for each of the j rows of the product, in device
-     * memory, and the number of rows that M has; 0: j. Entries are not checked before the launch. The kernel reads nothing for
-     * an entry below 0 or from m_rows on: that row counts as zeros. Nothing outside of M is read, whatever the index holds.
+     * memory, and the number of rows that M has; 0: j. Entries are not checked before the launch. For an entry below 0, or of
+     * m_rows or more, the kernel reads nothing, and the row counts as zeros. Nothing outside of M is read, whatever the index
+     * holds.
      */
     const int32_t *m_index;
     int64_t m_rows;
@@ -86,16 +88,17 @@ typedef struct tj_operands {
      * and the number of rows that P has; 0: j. Entries are not checked before the launch. Nothing outside of P is written,
      * whatever the index holds.
      *
-     * Used if rows are combined (tj_rows.combined): the rows of the product that each row of P adds up, p_rows times `combined`
-     * of them, in device memory; p_rows 0: j / combined, rounded up. Nothing outside of the product is read.
+     * Used if rows are combined (tj_rows.combined): for each row of P, the `combined` rows of the product that it adds up:
+     * p_rows times `combined` entries, in device memory; p_rows 0: j / combined, rounded up. Nothing outside of the product is
+     * read.
      */
     const int32_t *p_index;
     int64_t p_rows;
     const float *p_factor; /**< used if rows are combined: the factor of each entry of p_index, in device memory */
     void *workspace; /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
-                          share it. If it is NULL or too small, the launch takes a workspace from the program's allocator (option
-                          allocate of the context), else from the device's memory pool (cuMemAllocAsync), and gives it back, in
-                          its stream; the pool costs a few microseconds */
+                          share it. If it is NULL or too small, the launch allocates a workspace from the program's allocator
+                          (option allocate of the context), else from the device's memory pool (cuMemAllocAsync), and frees it
+                          in stream order; the pool costs a few microseconds */
     size_t workspace_bytes; /**< the size of workspace */
 } tj_operands;
 
@@ -114,10 +117,11 @@ typedef struct tj_operands {
  *     tj_operands x = TJ_OPERANDS(M, N, P);
  *     status = tj_operands_set(&x, &problem, "bias", bias, &err);
  *
- * NULL:    address (a launch then says that it is missing) and err may be NULL.
+ * NULL:    address (a launch then reports that it is missing) and err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: the expression names no such operand (the message lists its operands), it is a number or is
- *          not, or the operands are not initialised. Nothing is written then.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the expression names no such operand (the message lists its operands); the operand is a
+ *          number and the call sets an address, or the reverse; or the operands are not initialised. *operands is then
+ *          unchanged.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_operands_set(tj_operands *operands, const tj_problem *problem, const char *name,
                                                const void *address, tj_error *err);

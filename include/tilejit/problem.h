@@ -144,14 +144,15 @@ enum { TJ_MATRICES = 4 };
 typedef enum tj_order {
     TJ_ORDER_NATURAL = 0, /**< neighbours along k are neighbours in memory */
     /**
-     * Weights of 4 bits whose blocks of TJ_REPACKED_BLOCK neighbours along k were transposed once, as 4 rows of 8: number i of a
-     * block lies at place i % 8 * 4 + i / 8, where even places are lower halves of bytes, as in TJ_S4. So word t of a block's
-     * four has numbers 2 t and 2 t + 1 of each row of 8, half a word apart: just those that lane t of four takes for
-     * tensor cores. tj_repack writes this order. It is the same for all types of 4 bits, and changes neither the shape of the
-     * array nor its scales.
+     * Weights of 4 bits whose blocks of TJ_REPACKED_BLOCK neighbours along k were transposed once, as 4 rows of 8: number i of
+     * a block is stored at index i % 8 * 4 + i / 8, where even indexes are lower halves of bytes, as in TJ_S4. So word t of a
+     * block's four holds numbers 2 t and 2 t + 1 of each row of 8, half a word apart, which are the numbers that lane t of four
+     * passes to tensor cores. tj_repack writes this order. It is the same for all types of 4 bits, and changes neither the
+     * shape of the array nor its scales.
      *
-     * The matrix is stored along k (M row-major, N column-major), and k is a multiple of TJ_REPACKED_BLOCK; one that a launch
-     * brings is promised to be (tj_dim.multiple_of). No groups along k. The families naive, tiled, thin, mma and wgmma read it.
+     * The matrix is stored along k (M row-major, N column-major), and k is a multiple of TJ_REPACKED_BLOCK; if k is an argument
+     * of the launch, tj_dim.multiple_of must promise this. Not with groups along k. The families naive, tiled, thin, mma and
+     * wgmma read it.
      */
     TJ_ORDER_REPACKED = 1
 } tj_order;
