@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event.h: events inside a context, as they happen, for a program's own logs, counters and traces.
+ * event.h: events inside a context, reported as they happen, for a program's own logs, counters and traces.
  *
  * Launches of ready plans are not events: reporting one would cost more than the launch. tj_context_stats counts the same
  * things.
@@ -26,7 +26,7 @@ typedef enum tj_event_kind {
     TJ_EVENT_EVICTED = 6   /**< a plan was evicted, to make room or by tj_context_trim */
 } tj_event_kind;
 
-/** One event. Its text is valid during the call only; "" where there is none. */
+/** One event. Its text is valid during the call only; "" if there is none. */
 typedef struct tj_event {
     size_t struct_size; /**< the library's: read no field beyond it */
     tj_event_kind kind;
@@ -39,8 +39,8 @@ typedef struct tj_event {
 } tj_event;
 
 /**
- * Receives an event. It may be called from any thread, and from several at once. It must not call back into the same context,
- * and it must return, as a log callback must (context.h).
+ * Receives an event. The library may call it from any thread, and from several at once. Like a log callback (context.h), it
+ * must not call back into the same context, and it must return.
  */
 typedef void (*tj_event_fn)(const tj_event *event, void *payload);
 

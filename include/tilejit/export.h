@@ -13,7 +13,9 @@
 #define TJ_MUST_CHECK
 #endif
 
-/** TJ_SIZED(type): the initializer of a structure whose first member is struct_size: its size, and everything else 0. */
+/**
+ * TJ_SIZED(type): the initializer of a structure whose first member is struct_size: struct_size is set, everything else is 0.
+ */
 #ifdef __cplusplus
 template <class type> inline type tj_sized()
 {
