@@ -2,16 +2,17 @@
 /*
  * buffer.h: device memory, copies and streams, for programs that have no CUDA runtime of their own.
  *
- * A program that uses the CUDA runtime, PyTorch or the like keeps its own memory and passes addresses: nothing else in TileJIT
+ * A program that uses the CUDA runtime, PyTorch or the like keeps its own memory and passes addresses: no other call of TileJIT
  * needs a tj_buffer. The command, the examples and the tests use these calls, so that they too build and start on a machine
  * without a CUDA toolkit.
  *
  * Every call runs in the current CUDA context, or else in the primary context of the TileJIT context's device. A buffer stays
- * in the context that it was created in, whatever is current later.
+ * in the CUDA context in which it was created, whichever is current later.
  *
- * These calls do not break captures of other threads, in any mode: they leave the capture mode, as loading a kernel does. The
- * exception is a copy through the legacy default stream: while a stream that waits for it is being captured, the driver refuses
- * such a copy, and that ends the capture. Streams of tj_stream_create do not wait for it.
+ * These calls do not break captures of other threads, whatever their mode: they leave the thread's capture mode for the call,
+ * as loading a kernel does. The exception is a copy through the legacy default stream: while a stream that waits for that
+ * stream is being captured, the driver refuses the copy, and this ends the capture. Streams of tj_stream_create do not wait for
+ * it.
  */
 #ifndef TILEJIT_BUFFER_H
 #define TILEJIT_BUFFER_H
@@ -35,7 +36,7 @@ struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the leg
 TJ_API TJ_MUST_CHECK tj_status tj_stream_create(tj_context *context, struct CUstream_st **stream, tj_error *err);
 
 /**
- * Destroy a stream; its work need not be done. Makes no CUDA call in a forked child or after the device was lost.
+ * Destroy a stream; its work need not have completed. Makes no CUDA call in a forked child or after the device was lost.
  * NULL: stream may be NULL. Threads: any.
  */
 TJ_API void tj_stream_destroy(tj_context *context, struct CUstream_st *stream);
@@ -44,18 +45,18 @@ TJ_API void tj_stream_destroy(tj_context *context, struct CUstream_st *stream);
 typedef struct tj_buffer tj_buffer;
 
 /**
- * Allocate device memory, without setting its bytes, by the context's allocator if it has one. A buffer of size 0 has an
- * address too.
+ * Allocate device memory, with the context's allocator if it has one. Its bytes are not set. A buffer of size 0 has an address
+ * too.
  *
  * Owned:   *buffer belongs to the caller; tj_buffer_free(), before the context is freed.
  * NULL:    only err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_DEVICE_MEMORY (the message says how much was wanted and is free), TJ_ERR_DEVICE_LOST,
- *          TJ_ERR_DRIVER, TJ_ERR_FORKED. On failure *buffer is NULL.
+ * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_DEVICE_MEMORY (the message states the bytes requested and the bytes free),
+ *          TJ_ERR_DEVICE_LOST, TJ_ERR_DRIVER, TJ_ERR_FORKED. On failure *buffer is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **buffer, tj_error *err);
 
-/** The same, but copies to and from the buffer go through a stream and wait for it alone. It must outlive the buffer. */
+/** The same, but copies to and from the buffer use this stream and wait for it alone. The stream must outlive the buffer. */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_create_in(tj_context *context, struct CUstream_st *stream, size_t bytes,
                                                    tj_buffer **buffer, tj_error *err);
 
@@ -63,19 +64,22 @@ TJ_API TJ_MUST_CHECK tj_status tj_buffer_create_in(tj_context *context, struct C
 TJ_API void *tj_buffer_address(const tj_buffer *buffer);
 
 /**
- * Copy bytes from host memory to offset. On return they are on the device, and every stream sees them.
+ * Copy bytes from host memory to the buffer at offset. On return they are on the device, and every stream sees them.
  * NULL: err, and host if bytes is 0. Errors: TJ_ERR_INVALID_ARGUMENT (outside the buffer), and those of tj_synchronize.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes, tj_error *err);
 
 /**
- * Copy bytes from offset to host memory. It waits for the legacy default stream, or for the one of tj_buffer_create_in. Call
- * tj_synchronize first for a product that was launched on another stream.
+ * Copy bytes from the buffer at offset to host memory. The call waits for the legacy default stream, or for the stream of
+ * tj_buffer_create_in. If the product was launched on another stream, call tj_synchronize first.
  * NULL, Errors: as tj_buffer_write.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes, tj_error *err);
 
-/** Set every byte. On return every stream sees it. NULL: only err may be NULL. Errors: those of tj_synchronize. */
+/**
+ * Set every byte of the buffer. On return every stream sees the bytes. NULL: only err may be NULL. Errors: those of
+ * tj_synchronize.
+ */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err);
 
 /**
@@ -85,9 +89,10 @@ TJ_API TJ_MUST_CHECK tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_er
 TJ_API void tj_buffer_free(tj_buffer *buffer);
 
 /**
- * Wait until all work of a stream is done. This is where the failure of a kernel is reported.
+ * Wait until all work of a stream is done. This call reports the failure of a kernel.
  * NULL: stream (the legacy default stream) and err may be NULL. Threads: any.
- * Errors: TJ_ERR_DEVICE_LOST (an illegal address, say: restart the process), TJ_ERR_NO_DRIVER, TJ_ERR_DRIVER, TJ_ERR_FORKED.
+ * Errors: TJ_ERR_DEVICE_LOST (for example an illegal address; restart the process), TJ_ERR_NO_DRIVER, TJ_ERR_DRIVER,
+ * TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_error *err);
 

@@ -6,7 +6,8 @@
  *
  *     tiled:tile_width=16,shared=static,rows=y,boundary=jl
  *
- * `tilejit families` lists them; to a program they are data (family.h). No other part of the library knows their names.
+ * `tilejit families` lists families and parameters; programs read them as data (family.h). No other part of the library knows
+ * their names.
  */
 #ifndef TILEJIT_CONFIG_H
 #define TILEJIT_CONFIG_H
@@ -18,8 +19,8 @@ extern "C" {
 #endif
 
 /**
- * A way to compute the product: one template and one form. The library owns it; it never changes and is never freed.
- * tj_family_create (custom.h) makes a family of the application's own, for any computation.
+ * A way to compute the product: one template, and one form that describes it. The library owns it; it never changes and is
+ * never freed. tj_family_create (custom.h) makes a family of the application's own, for any computation.
  */
 typedef struct tj_family tj_family;
 
@@ -27,7 +28,7 @@ typedef struct tj_family tj_family;
 typedef enum tj_check {
     TJ_CHECK_AUTO = 0, /**< keep the check if the shape needs it, and drop it otherwise */
     TJ_CHECK_ON = 1,   /**< keep it */
-    TJ_CHECK_OFF = 2   /**< drop it; this is an error if the shape needs it */
+    TJ_CHECK_OFF = 2   /**< drop it; an error if the shape needs it */
 } tj_check;
 
 enum { TJ_CONFIG_MAX_PARAMS = 24, TJ_CONFIG_TEXT_BYTES = 512 };
@@ -43,7 +44,7 @@ typedef struct tj_config {
 
 #define TJ_CONFIG_INIT TJ_SIZED(tj_config)
 
-/** The family of that name; NULL if there is none. NULL: name may be NULL (answers NULL). Threads: any; pure. */
+/** Return the family with this name, or NULL if there is none. NULL: name may be NULL (returns NULL). Threads: any; pure. */
 TJ_API const tj_family *tj_family_find(const char *name);
 
 /**
@@ -59,7 +60,7 @@ TJ_API const tj_family *tj_family_find(const char *name);
 TJ_API TJ_MUST_CHECK tj_status tj_config_set(tj_config *config, const char *name, const char *value, tj_error *err);
 
 /**
- * The value of a parameter in this config, or its default if it is not set; 0 if the family has no such parameter, or if
+ * Return the value of a parameter in this config, or its default if it is not set; 0 if the family has no such parameter, or if
  * the config has no family. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API int32_t tj_config_get(const tj_config *config, const char *name);
@@ -72,8 +73,8 @@ TJ_API int32_t tj_config_get(const tj_config *config, const char *name);
 TJ_API TJ_MUST_CHECK tj_status tj_config_parse(const char *text, tj_config *config, tj_error *err);
 
 /**
- * Write the one-line form, with every parameter, into text (at least TJ_CONFIG_TEXT_BYTES bytes). Parsing it gives the same
- * config back. NULL: neither may be NULL. Threads: any; pure.
+ * Write the one-line form, with every parameter, into text (at least TJ_CONFIG_TEXT_BYTES bytes). Parsing this text gives the
+ * same config. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API void tj_config_print(const tj_config *config, char *text);
 

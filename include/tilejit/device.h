@@ -38,20 +38,21 @@ typedef struct tj_device_facts {
 /**
  * Count the devices that the driver offers. Loads the driver on first use.
  * NULL: context and count must not be NULL. Threads: any.
- * Errors: TJ_ERR_NO_DRIVER (what was tried, and the remedy); TJ_ERR_INVALID_ARGUMENT: the emulator has no such device;
- * TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
+ * Errors: TJ_ERR_NO_DRIVER (the message lists the places tried, and the remedy); TJ_ERR_INVALID_ARGUMENT: the emulator has no
+ * such device; TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_count(struct tj_context *context, int *count, tj_error *err);
 
 /**
- * Get the facts of one device, without making a CUDA context.
+ * Get the facts of one device, without creating a CUDA context.
  * NULL: context and facts must not be NULL. Threads: any.
  * Errors: those of tj_device_count, and TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err);
 
 /**
- * Get the facts of the device that a call would run on now: that of the current CUDA context, or else of the TileJIT context.
+ * Get the facts of the device on which a call would run now: the device of the current CUDA context, or else of the TileJIT
+ * context.
  * NULL: context and facts must not be NULL. Threads: any. Errors: those of tj_device_get, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_current(struct tj_context *context, tj_device_facts *facts, tj_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor.h: report the components found on this machine, the missing ones, and how to get them.
+ * doctor.h: report the components found on this machine and the missing ones, with remedies.
  */
 #ifndef TILEJIT_DOCTOR_H
 #define TILEJIT_DOCTOR_H
@@ -25,9 +25,10 @@ typedef struct tj_finding {
 typedef void (*tj_finding_visit)(const tj_finding *finding, void *payload);
 
 /**
- * Examine NVRTC and its builtins, the driver, every device, whether they fit together, packs, the store, the shared server, and
- * variables TILEJIT_* that nothing reads. Creates nothing.
- * NULL: context and visit must not be NULL. Threads: any. Errors: TJ_ERR_FORKED only: other trouble is a finding.
+ * Examine NVRTC and its builtins, the driver, every device, whether these fit together, packs, the store, the shared server,
+ * and variables TILEJIT_* that nothing reads. The call creates nothing.
+ * NULL: context and visit must not be NULL. Threads: any. Errors: TJ_ERR_FORKED only; any other trouble is reported as a
+ * finding.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err);
 

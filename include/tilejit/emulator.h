@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emulator.h: access to the bundled emulator.
+ * emulator.h: the functions of the bundled emulator.
  *
  * A context whose option driver is "emulator", or "emulator:sm_80" (several devices: "emulator:sm_80,sm_90"), computes on the
- * CPU by executing the PTX of its kernels. The calls are the same, and so is the store, in which its images have keys of their
- * own. The library never chooses the emulator by itself. <cuda_emulator.h> describes its abilities beyond a GPU's; this header
- * gives access to those functions.
+ * CPU by executing the PTX of its kernels. The calls and the store are the same; in the store, images for the emulator have
+ * keys of their own. The library never chooses the emulator by itself. <cuda_emulator.h> describes the functions that a GPU
+ * does not have; this header gives access to them.
  *
  * The emulator is the library at $TILEJIT_EMULATOR, or else libcuda_emulator.so next to this library, in tilejit/ next to it,
  * or one folder up.
