@@ -45,6 +45,9 @@ p = tilejit.matmul(numpy.ones((33, 20), "f4"), numpy.full((20, 47), 2, "f4"))
 assert p.shape == (33, 47) and (p == 40).all()
 nvrtc = [finding.text for finding in tilejit.default_context().doctor() if finding.topic == "nvrtc"]
 assert "site-packages" in nvrtc[0], nvrtc' || fail "the first three lines do not work"
+said=$(user/bin/python -c 'import tilejit.torch' 2>&1) && fail "tilejit.torch does without PyTorch"
+[[ $said == *"pip install torch"* ]] || fail "tilejit.torch does not say that PyTorch is missing: $said"
+ls user/lib/python3*/site-packages/tilejit/{include/tilejit/tilejit.h,torch/operators.cpp} >/dev/null || fail "the wheel lacks what tilejit.torch is compiled of"
 user/bin/tilejit run 16x16x16 --device emulator >/dev/null || fail "the command of the wheel does not multiply"
 user/bin/python -m tilejit --version >/dev/null || fail "python -m tilejit does not start"
 env -u TILEJIT_TRIALS TILEJIT_NVRTC=/nonexistent user/bin/python -c '

@@ -10,7 +10,7 @@
 /* clang-format off */
 #define TILEJIT_TORCH_FUNCTIONS(X)                                                                                             \
     X(tj_matmul) X(tj_plan_prepare) X(tj_plan_workspace_bytes) X(tj_plan_release)                                              \
-    X(tj_epilogue_parse) X(tj_epilogue_find) X(tj_type_name) X(tj_type_parse)                                                  \
+    X(tj_problem_print) X(tj_epilogue_parse) X(tj_epilogue_find) X(tj_type_name) X(tj_type_parse)                              \
     X(tj_buffer_create) X(tj_buffer_write) X(tj_buffer_read) X(tj_buffer_address) X(tj_buffer_free)
 /* clang-format on */
 

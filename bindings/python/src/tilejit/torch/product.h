@@ -8,6 +8,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -275,6 +277,7 @@ class Product
         Choice choice = UNJUDGED;
         size_t workspace_bytes = 0;
     };
+    static_assert(offsetof(tj_problem, epilogue) % sizeof(uint64_t) == 0);
     struct Key {
         std::array<uint64_t, offsetof(tj_problem, epilogue) / sizeof(uint64_t)> problem;
         const tj_epilogue *expression;
@@ -438,7 +441,22 @@ class Product
         }
         for (auto &each : ms)
             std::nth_element(each.begin(), each.begin() + 3, each.end());
-        return ms[1][3] < 0.97 * ms[0][3];
+        const bool is_ours = ms[1][3] < 0.97 * ms[0][3];
+        say(1000 * ms[0][3], 1000 * ms[1][3], is_ours);
+        return is_ours;
+    }
+
+    /* A line for each decision, where TILEJIT_LOG asks for such lines. */
+    void say(double theirs_us, double ours_us, bool is_ours) const
+    {
+        const char *const level = std::getenv("TILEJIT_LOG");
+        char text[TJ_PROBLEM_TEXT_BYTES];
+
+        if (!level || (*level != 'i' && *level != 'd'))
+            return;
+        library.tj_problem_print(&problem, text);
+        std::fprintf(stderr, "tilejit info: %s: PyTorch %.1f us, TileJIT %.1f us: %s\n", text, theirs_us, ours_us,
+                     is_ours ? "TileJIT" : "PyTorch");
     }
 
     c10::Device device_;
