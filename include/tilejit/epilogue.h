@@ -109,8 +109,7 @@ typedef enum tj_indexed {
     TJ_BY_COL = 1,     /**< bias[col]: one element for each column of P */
     TJ_BY_ROW = 2,     /**< gain[row]: one for each row */
     TJ_BY_BOTH = 3,    /**< residual[row,col]: a matrix stored as P is, with its own leading dimension */
-    TJ_BY_PRODUCT = 4  /**< factor[0]: one element for each product of a batch, in device memory, from which the kernel reads it
-                            */
+    TJ_BY_PRODUCT = 4  /**< factor[0]: one element in device memory for each product of a batch; the kernel reads it */
 } tj_indexed;
 
 /** The reduction of a row or column of P by an output. */

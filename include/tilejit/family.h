@@ -23,7 +23,10 @@ TJ_API const char *tj_family_name(const tj_family *family);
 /** Return a one-sentence description. Owned: static text. NULL: family must not be NULL. */
 TJ_API const char *tj_family_summary(const tj_family *family);
 
-/** The effect of a parameter. It decides how much the times of two kernels may differ that differ in this parameter alone. */
+/**
+ * The effect of a parameter. It decides the expected difference in time between two kernels that differ in this parameter
+ * alone.
+ */
 typedef enum tj_param_role {
     TJ_PARAM_SHAPE = 0, /**< the work of each thread: a different kernel */
     TJ_PARAM_ORDER = 1, /**< the order of the work, or its instructions */

@@ -80,9 +80,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_oper
 
 /**
  * Release a plan that tj_plan_prepare returned. A plan that is never released stays in memory: this suits a program with a few
- * plans, but not one with thousands of shapes. A released plan is treated like those of tj_matmul: it may be evicted when there
- * is no room (max_plans). Its launches may still be running. A graph that captured one of them by tj_plan_launch must not be
- * launched any more.
+ * plans, but not one with thousands of shapes. A released plan is treated like those of tj_matmul: it may be evicted to make
+ * room (max_plans). Its launches may still be running. A graph that captured one of them by tj_plan_launch must not be launched
+ * any more.
  *
  * NULL:    plan: does nothing.
  * Threads: any.

@@ -22,12 +22,12 @@ extern "C" {
 
 /* ---- space -------------------------------------------------------------------------------------------------------- */
 
-/** An iteration over the configs of one family, or of all, for one problem. For one thread at a time. */
+/** An iteration over the configs of one family, or of all families, for one problem. For one thread at a time. */
 typedef struct tj_space tj_space;
 
 /**
- * Begin an iteration. Without a family it covers all, in the order of the table. With a device it skips configs that cannot run
- * there.
+ * Begin an iteration. Without a family it covers all families, in the order of the table. With a device it skips configs that
+ * cannot run there.
  *
  * Owned:   *space belongs to the caller; tj_space_free().
  * NULL:    device, family and err may be NULL. Threads: any; pure.
@@ -38,9 +38,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_space_create(const tj_problem *problem, const 
 
 /**
  * Get the next config that the family's constraints admit, that its form does not rule out as slow, and that the device can
- * run. Returns 1, or 0 at the end. The values that the form lists are set (tj_param_values); those that follow from the
- * problem, and the checks, are left open. No config comes twice. They are made one at a time, so a large space takes no
- * memory.
+ * run. Returns 1, or 0 at the end. Values that the form lists are set (tj_param_values); values that follow from the problem,
+ * and the checks, are left open. Each config comes once. Configs are made one at a time, so a large space takes no memory.
  * NULL: neither may be NULL.
  */
 TJ_API int tj_space_next(tj_space *space, tj_config *config);
@@ -53,8 +52,8 @@ TJ_API void tj_space_free(tj_space *space);
 /** The outcome of one config. */
 typedef enum tj_trial_state {
     TJ_TRIAL_TIMED = 1,   /**< us is its time */
-    TJ_TRIAL_SLOW = 2,    /**< far slower than the best, and abandoned after a launch or two; us is their time. Or the model
-                               expects ten times the best: then it is not launched, and us is the prediction */
+    TJ_TRIAL_SLOW = 2,    /**< far slower than the best, and abandoned after one or two launches; us is their time. Or the model
+                               predicts ten times the best time: then the config is not launched, and us is the prediction */
     TJ_TRIAL_REFUSED = 3, /**< it did not compile, load or launch; why has the reason */
     TJ_TRIAL_WRONG = 4    /**< it computed a wrong product, and is rejected whatever its time; why has the reason */
 } tj_trial_state;
@@ -65,7 +64,7 @@ typedef struct tj_trial {
     int32_t state;       /**< tj_trial_state */
     int32_t is_verified; /**< 1: its product passed the check */
     double us;           /**< the median of its launches, in microseconds */
-    double spread;       /**< half the distance of the quartiles, divided by the median */
+    double spread;       /**< half the interquartile range, divided by the median */
     double predicted_us; /**< the model's prediction; 0: none */
     double compile_ms;   /**< duration of the compile; 0: the image came from a store */
     int32_t registers;   /**< per thread; 0: not known */
@@ -83,14 +82,14 @@ typedef enum tj_strategy {
     TJ_EXHAUSTIVE = 2 /**< measure every config of the space */
 } tj_strategy;
 
-/** The seconds of a tuning, by what its thread did. Compiling goes on meanwhile, on threads of its own. */
+/** The seconds of a tuning, by the activity of its thread. Meanwhile other threads compile. */
 typedef struct tj_tune_shares {
     double placing;    /**< the device, operands and buffers, before anything is tried */
-    double choosing;   /**< walking the space, predicting, deciding what to try next */
+    double choosing;   /**< walking the space, predicting, deciding which config to try next */
     double waiting;    /**< for a compile, while there was nothing to measure */
     double measuring;  /**< loading and timing configs */
     double verifying;  /**< comparing products */
-    double finals;     /**< comparing the fastest in rounds */
+    double finals;     /**< comparing the fastest configs in rounds */
     double confirming; /**< checking and proving the winner, and keeping its record */
 } tj_tune_shares;
 
@@ -101,13 +100,13 @@ typedef struct tj_tune_progress {
     double seconds, budget;     /**< elapsed time, and the limit */
     double best_us, default_us; /**< 0: none yet */
     const tj_config *best;      /**< NULL: none yet */
-    const tj_trial *trial;      /**< the one that just ended; NULL: finalists are being compared */
+    const tj_trial *trial;      /**< the trial that just ended; NULL: finalists are being compared */
     tj_tune_shares spent;       /**< so far */
 } tj_tune_progress;
 
 /**
- * Evaluations of a TJ_SEARCH without a given number: it ends between these two, when 40 have found nothing faster and no config
- * promises an improvement of 0.03 %.
+ * The number of evaluations of a TJ_SEARCH if options give none: the search ends between these two numbers, when 40 evaluations
+ * have found nothing faster and no config promises an improvement of 0.03 %.
  */
 enum { TJ_TUNE_LEAST = 48, TJ_TUNE_MOST = 240 };
 
@@ -119,28 +118,29 @@ typedef struct tj_tune_options {
     int32_t threads;         /**< number of compiling threads; default: one per processor */
     int64_t evaluations;     /**< number of configs to try, if time and space suffice; default: TJ_TUNE_LEAST to TJ_TUNE_MOST,
                                      for TJ_MODEL 80, for TJ_EXHAUSTIVE no limit */
-    double seconds;          /**< limit of the whole duration; default 30, for TJ_EXHAUSTIVE no limit. Below 0: no limit.
-                                     A compile, a launch or a check that is under way at the end is not cut short, and the
-                                     first config is tried however short the time is */
-    int64_t seed;            /**< of all random numbers. What is compiled first is measured first, so that two tunings with one
-                                  seed may differ */
-    int32_t is_warm;         /**< 1: operands stay in place between launches; default: they rotate beyond the L2 */
+    double seconds;          /**< limit of the whole duration; default 30, for TJ_EXHAUSTIVE no limit. Below 0: no limit. A
+                                  compile, a launch or a check that is running at the end is completed, and the first config is
+                                  tried however short the time is */
+    int64_t seed;            /**< the seed of all random numbers. Configs are measured in the order in which their compiles end,
+                                  so two tunings with one seed may differ */
+    int32_t is_warm;         /**< 1: launches use the same operands; default: they rotate through more operands than the L2
+                                  holds */
     int32_t no_record;       /**< 1: keep no record, and leave the choice of tj_matmul as it is */
     double check_flop;       /**< the work of one check against float64; default 2e8. The winner's check is ten times that */
-    int (*is_cancelled)(void *payload); /**< called between trials; if it returns anything but 0 the call ends soon and keeps
+    int (*is_cancelled)(void *payload); /**< called between trials; if it returns anything but 0, the tuning ends soon and keeps
                                              its findings. NULL: never */
     void (*progress)(const tj_tune_progress *progress, void *payload); /**< called from the tuning thread; NULL: none */
     void *payload;                                                     /**< passed to both */
     const tj_problem
-        *next; /**< will be tuned after this one, in this context and with these options: its first candidates compile
-                                 when this tuning has none left to compile. NULL, or a problem that is refused: not known */
-    struct tj_records *records; /**< also receives the record, even if the store does not keep it, and with no_record; nothing
-                                     on the emulator. NULL: not wanted */
+        *next; /**< the problem that will be tuned next, in this context and with these options: its first candidates compile
+                    when this tuning has none left to compile. NULL, or a problem that is refused: not known */
+    struct tj_records *records; /**< also receives the record, even if the store does not keep it, and with no_record; on the
+                                     emulator it receives nothing. NULL: none */
 } tj_tune_options;
 
 #define TJ_TUNE_OPTIONS_INIT TJ_SIZED(tj_tune_options)
 
-/** See noise below. A device alone has some 0.002, and up to 0.08 where its clock falls. */
+/** See noise below. An undisturbed device has about 0.002, and up to 0.08 if its clock falls. */
 #define TJ_TUNE_NOISE 0.15
 
 /** The result of a tj_tune. Start from TJ_TUNE_RESULT_INIT. */
@@ -151,11 +151,11 @@ typedef struct tj_tune_result {
     tj_config second;                 /**< the runner-up; the winner itself if there is no other */
     double us, default_us, second_us; /**< their medians in the interleaved comparison */
     double before_us;                 /**< the median of an earlier tuning's choice; without one, the default's */
-    double spread;                    /**< of the winner's share of a round, as in tj_trial */
-    double warm_us;                   /**< the winner's with its operands left in the L2; 0: not measured, for lack of time */
-    double noise;                     /**< half the distance of the quartiles of the lengths of the finals' rounds, divided by
-                                           their median; 0: fewer than three rounds. Beyond TJ_TUNE_NOISE something else used the
-                                           device: a warning is logged, and times and choice are in doubt */
+    double spread;                    /**< spread of the winner's share of a round, as in tj_trial */
+    double warm_us;                   /**< the winner's time with its operands in the L2; 0: not measured, for lack of time */
+    double noise;                     /**< half the interquartile range of the durations of the finals' rounds, divided by their
+                                           median; 0: fewer than three rounds. Above TJ_TUNE_NOISE other work used the device: a
+                                           warning is logged, and times and choice are in doubt */
     int64_t evaluations, refused, wrong, slow;
     double seconds;
     tj_tune_shares spent;   /**< their sum is seconds */
@@ -164,7 +164,8 @@ typedef struct tj_tune_result {
     int32_t is_complete;    /**< 1: every config of the space was tried */
     int32_t was_cancelled;  /**< 1: options->is_cancelled ended it */
     int32_t has_record;     /**< 1: a record was kept */
-    int32_t is_record_lost; /**< 1: a record could not be kept. 0 also if the store has one with better evidence, which stays */
+    int32_t is_record_lost; /**< 1: a record could not be kept. 0 also if the store already has a record with better evidence,
+                                 which stays */
     int32_t is_emulated;    /**< 1: on the emulator, whose times mean nothing: no record was kept */
 } tj_tune_result;
 
@@ -177,29 +178,29 @@ typedef struct tj_tune_result {
  * never makes things slower. The choice of an earlier tuning of the problem is among them too; it stays unless the library's
  * choice is as fast or another config is faster.
  *
- * Before a config may take the lead its product is checked. Some rows of the first product are compared with float64, lines of
- * later ones with the first, and the winner's product with both once more, in every element with the first. A config whose product is wrong is
- * rejected. P is poisoned before each check.
+ * Before a config may take the lead, its product is checked. Some rows of the first product are compared with float64, and some
+ * rows of later products with the first. The winner's product is compared with both once more, and with the first in every
+ * element. A config whose product is wrong is rejected. P is poisoned before each check.
  *
- * Candidates are compiled on threads of the library's own while others are timed. Those threads wait in the context for the next
- * tuning, and end with the context. Only the winner is kept in the store. The operands are random and the library's own, so the
- * device needs memory for them. Other work on the device disturbs the times, which `noise` shows.
+ * Threads of the library compile candidates while others are timed. These threads wait in the context for the next tuning, and
+ * end with the context. Only the winner's image is kept in the store. The library makes random operands, so the device needs
+ * memory for them. Other work on the device disturbs the times; `noise` shows this.
  *
  * The search gets at most three quarters of the time, the finalists the rest, and the winner's check the remainder. If that is
  * too short for a single round of all finalists, the times of the search decide.
  *
- * On the emulator configs are compiled, launched and checked, and nothing else: its times mean nothing, so no record is kept
- * and the choice of tj_matmul stays.
+ * On the emulator configs are only compiled, launched and checked: its times mean nothing, so no record is kept, and the choice
+ * of tj_matmul does not change.
  *
- * A dimension that is known only at launch is tuned for the extent in the problem; its record serves all extents.
+ * A dimension that is known only at launch is tuned for the extent in the problem; the record serves all extents.
  *
  * NULL:    options (all defaults) and err may be NULL.
  * Threads: any; two tunings at once on one device would disturb each other.
  * Errors:  TJ_ERR_INVALID_ARGUMENT (problem, options), TJ_ERR_NO_DRIVER, TJ_ERR_NO_COMPILER, TJ_ERR_UNSUPPORTED (a driver
  *          without events, a device that NVRTC does not serve), TJ_ERR_OUT_OF_MEMORY, TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER,
- *          TJ_ERR_DEVICE_LOST, TJ_ERR_CHECK_FAILED (no config computed the product), TJ_ERR_CANCELLED (before one did),
- *          TJ_ERR_FORKED. On failure *result is all zero. A record that cannot be kept is not an error: is_record_lost is 1,
- *          and a warning says why.
+ *          TJ_ERR_DEVICE_LOST, TJ_ERR_CHECK_FAILED (no config computed the product), TJ_ERR_CANCELLED (cancelled before a
+ *          config did), TJ_ERR_FORKED. On failure *result is all zero. A record that cannot be kept is not an error:
+ *          is_record_lost is 1, and a warning says why.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options,
                                        tj_tune_result *result, tj_error *err);
@@ -249,7 +250,7 @@ TJ_API const tj_problem *tj_record_problem(const tj_record *record);
 TJ_API void tj_record_free(tj_record *record);
 
 /**
- * A set of records, at most one for each problem on each kind of device, with tables of trials (below) that choices may use. For
+ * A set of records, at most one for each problem on each kind of device, and tables of trials (below) that choices may use. For
  * one thread at a time.
  */
 typedef struct tj_records tj_records;
@@ -259,10 +260,11 @@ TJ_API tj_records *tj_records_create(void);
 TJ_API void tj_records_free(tj_records *records);
 
 /**
- * Add a record. If two have the same problem and device, the one with better evidence stays: the complete search, then the one
- * with more evaluations, then the faster, then the newer, then the one whose JSON is greater. So merging gives the same set in
- * any order and grouping, any number of times. A record with times of an emulator, which earlier versions kept, is not taken.
- * Owned: record is taken over in any case. NULL: record may be NULL (ignored). Errors: TJ_ERR_OUT_OF_MEMORY.
+ * Add a record. If two records have the same problem and device, the one with better evidence stays: the complete search, then
+ * the one with more evaluations, then the faster, then the newer, then the one whose JSON is greater. So merging gives the same
+ * set in any order and grouping, and when it is repeated. A record with times of an emulator, which earlier versions kept, is
+ * not added.
+ * Owned: the call takes ownership of record, also on failure. NULL: record may be NULL (ignored). Errors: TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err);
 
@@ -274,26 +276,27 @@ TJ_API const tj_record *tj_records_at(const tj_records *records, size_t index);
 TJ_API TJ_MUST_CHECK tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err);
 
 /**
- * The same for callers that must know whether the set is complete, such as a backup: *passed_over counts existing records that
- * are not used. NULL: only err may be NULL.
+ * The same, for callers that must know whether the set is complete, such as a backup: *passed_over receives the number of
+ * existing records that are not used. NULL: only err may be NULL.
  * Errors: TJ_ERR_IO: a store exists and cannot be used (the message names it and the reason).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over,
                                                    tj_error *err);
 
 /**
- * Keep every record in the context's store; the rule of tj_records_add decides between it and one that is there already. *kept
- * counts those that were new or better. Plans that are made afterwards use them. NULL: kept and err may be NULL.
+ * Keep every record in the context's store. If the store already has a record of the same problem and device, the rule of
+ * tj_records_add decides. *kept receives the number of records that were new or better. Plans that are made afterwards use the
+ * records. NULL: kept and err may be NULL.
  * Errors: TJ_ERR_IO.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err);
 
 /**
  * Read the text of a file: records as tj_records_print writes them, or results in Kernel Tuner's T4 format, version 1.0.0. A T4
- * file of another program does not say for which problem and device its results are. Give both then; the fastest correct result
+ * file of another program does not state the problem and the device of its results. Pass both then; the fastest correct result
  * becomes a record.
  * NULL: problem, device, added (a count) and err may be NULL.
- * Errors: TJ_ERR_INVALID_ARGUMENT: not such a format, or a record in it is damaged (the message says which, and how); records
+ * Errors: TJ_ERR_INVALID_ARGUMENT: neither of these formats, or a damaged record (the message names it and the damage); records
  * is unchanged.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_parse(const char *text, const tj_problem *problem, const tj_device_facts *device,
@@ -322,10 +325,11 @@ TJ_API void tj_trials_free(tj_trials *trials);
 
 /**
  * Add the timed trials of a file of tilejit tune --trials, or those of a table. All must be of one device. Trials of a problem
- * replace those that the set had of it, because times of different days are not compared. *passed_over counts lines of problems
- * that a table does not hold: those with open extents, groups, or an epilogue.
+ * replace those that the set had of it, because times of different days are not compared. *passed_over receives the number of
+ * lines for problems that a table cannot hold: problems with open extents, groups, or an epilogue.
  * NULL:    passed_over and err may be NULL.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (the text, and where it is wrong), TJ_ERR_OUT_OF_MEMORY. The set may have some of them then.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (the message names the place in the text), TJ_ERR_OUT_OF_MEMORY. On failure the set may hold
+ *          some of the trials.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_trials_add(tj_trials *trials, const char *text, int64_t *passed_over, tj_error *err);
 
@@ -337,15 +341,15 @@ TJ_API TJ_MUST_CHECK tj_status tj_trials_add(tj_trials *trials, const char *text
 TJ_API TJ_MUST_CHECK tj_status tj_trials_parse(const char *text, tj_trials **trials, tj_error *err);
 
 /**
- * Print a table: of each problem some ten trials, the fastest, those that the model ranks highest, and the fastest of each
- * family; trials with configs that this version does not know are left out. The same set gives the same bytes.
+ * Print a table. It holds about ten trials of each problem: the fastest, those that the model ranks highest, and the fastest of
+ * each family. Trials with configs that this version does not know are left out. The same set gives the same bytes.
  * Owned: *text belongs to the caller; free(). NULL: only err may be NULL.
  * Errors: TJ_ERR_INVALID_ARGUMENT: the set is empty; TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_trials_print(const tj_trials *trials, char **text, tj_error *err);
 
 /**
- * Let choices by a set of records use a table of trials too. Up to 16 tables.
+ * Add a table of trials to a set of records, for choices by that set. A set takes up to 16 tables.
  * Owned: the set borrows the table, which must outlive it. NULL: only err may be NULL. Errors: TJ_ERR_INVALID_ARGUMENT.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_add_trials(tj_records *records, const tj_trials *trials, tj_error *err);
@@ -353,28 +357,31 @@ TJ_API TJ_MUST_CHECK tj_status tj_records_add_trials(tj_records *records, const 
 /** Return the name of the device on which the trials were measured; "": the set is empty. Owned: borrowed. */
 TJ_API const char *tj_trials_device_name(const tj_trials *trials);
 
-/** Return the number of problems; and problem number index, canonical, with the number of its trials. NULL past the end. */
+/**
+ * Return the number of problems. Return problem number index, canonical; *count receives the number of its trials. NULL past
+ * the end.
+ */
 TJ_API size_t tj_trials_count(const tj_trials *trials);
 TJ_API const tj_problem *tj_trials_problem(const tj_trials *trials, size_t index, size_t *count);
 
 /**
- * Print the facts of a device as one line of JSON, which tells readers of trials where they were measured.
- * Returns NULL only if memory ran out. Owned: the caller; free(). NULL: device must not be NULL.
+ * Print the facts of a device as one line of JSON, which states in a file of trials where they were measured. Returns NULL only
+ * if memory ran out. Owned: the caller; free(). NULL: device must not be NULL.
  */
 TJ_API char *tj_device_to_json(const tj_device_facts *device);
 
 /* ---- tuning elsewhere --------------------------------------------------------------------------------------------- */
 
 /**
- * A problem as records write it: compact JSON of what is not 0, for another process or machine.
- * Returns NULL only if memory ran out. Owned: the caller; free(). NULL: problem must not be NULL.
+ * Print a problem as records do, for another process or machine: compact JSON without the members that are 0. Returns NULL only
+ * if memory ran out. Owned: the caller; free(). NULL: problem must not be NULL.
  */
 TJ_API char *tj_problem_to_json(const tj_problem *problem);
 
 /**
- * Read one. Members that this version does not know are ignored.
- * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: no JSON, or no problem that
- *       tj_problem_check takes.
+ * Read a problem that tj_problem_to_json printed. Members that this version does not know are ignored.
+ * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: the text is not JSON, or not a problem that
+ *       tj_problem_check accepts.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_from_json(const char *json, tj_problem *problem, tj_error *err);
 
@@ -387,8 +394,8 @@ enum { TJ_PROBLEM_ID_BYTES = 33 };
 TJ_API void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES]);
 
 /**
- * All that times depend on besides the problem: the kind of device, NVRTC's version and build, and the templates of this
- * library. Start from TJ_TUNING_CLASS_INIT.
+ * Everything besides the problem on which times depend: the kind of device, NVRTC's version and build, and the templates of
+ * this library. Start from TJ_TUNING_CLASS_INIT.
  */
 typedef struct tj_tuning_class {
     size_t struct_size;
@@ -399,7 +406,7 @@ typedef struct tj_tuning_class {
 #define TJ_TUNING_CLASS_INIT TJ_SIZED(tj_tuning_class)
 
 /**
- * Return the class of a device in this process. Two processes whose classes have one id may use each other's records and
+ * Get the class of a device in this process. Two processes whose classes have the same id may use each other's records and
  * images.
  * NULL: only err may be NULL. Threads: any. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_FORKED.
  */
@@ -409,7 +416,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_tuning_class_of(struct tj_context *context, co
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */
 
 /**
- * Choose a config for a problem on a device without measuring. tj_plan_prepare and tj_matmul take it if none is named.
+ * Choose a config for a problem on a device without measuring. tj_plan_prepare and tj_matmul use it if the caller names none.
  *
  * NULL:    records (none), chosen_by and err may be NULL.
  * Threads: any; pure.
@@ -419,7 +426,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_choose(const tj_records *records, const tj_pro
                                          tj_config *config, tj_chosen_by *chosen_by, tj_error *err);
 
 /**
- * Choose a config for a problem on a device as tj_plan_prepare and tj_matmul do in this context: by a record of its store, by a
+ * Choose a config for a problem on a device as tj_plan_prepare and tj_matmul do in this context: by a record of the store, by a
  * record of a pack, by the choice of a pack, else as tj_choose.
  * NULL:    chosen_by and err may be NULL.
  * Threads: any.
@@ -429,35 +436,39 @@ TJ_API TJ_MUST_CHECK tj_status tj_context_choose_config(tj_context *context, con
                                                         const tj_device_facts *device, tj_config *config,
                                                         tj_chosen_by *chosen_by, tj_error *err);
 
-/** A trial of a problem that is similar to one for which a config is chosen. */
+/** A trial of a problem that is similar to the one for which a config is chosen. */
 typedef struct tj_neighbour {
     size_t struct_size;        /**< the library's: read no field beyond it */
     const tj_problem *problem; /**< canonical */
     const char *device;        /**< the name of the device on which it was measured */
     tj_config config;          /**< as a search writes it */
     double us;                 /**< its time */
-    double distance; /**< how unlike the problems are, in doublings of extents; 0: it is the problem itself, on such a device */
+    double distance; /**< the difference between the problems, in doublings of extents; 0: the same problem, on such a device */
 } tj_neighbour;
 
 typedef void (*tj_neighbour_visit)(const tj_neighbour *neighbour, void *payload);
 
 /**
- * Visit the trials by which tj_context_choose_config chooses for a problem that has no record, those of the most similar problems
- * first; the first of a problem is its fastest. There may be none.
- * Owned:   a neighbour and what it points to, during the visit only. The visit must not call back into the context.
+ * Visit the trials by which tj_context_choose_config chooses for a problem that has no record, those of the most similar
+ * problems first; the first trial of a problem is its fastest. There may be none.
+ * Owned:   a neighbour, and all that it points to, is valid during the visit only. The visit must not call back into the
+ *          context.
  * NULL:    payload and err may be NULL. Threads: any. Errors: TJ_ERR_INVALID_ARGUMENT (tj_problem_check).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_context_neighbours(tj_context *context, const tj_problem *problem,
                                                      const tj_device_facts *device, tj_neighbour_visit visit, void *payload,
                                                      tj_error *err);
 
-/** Choices of a problem that may be unfit, because they spill or fail a proof, before the safe default is taken, which never is. */
+/**
+ * The number of choices for a problem that may be unfit (they spill or fail a proof) before the safe default, which always
+ * fits, is used.
+ */
 enum { TJ_MOST_REFUSED = 8 };
 
 /**
  * Prepare the plan that tj_choose chooses by these records, ignoring the context's own records, and return its config as a
- * search would write it. An unfit choice gives way to another, up to TJ_MOST_REFUSED times. Use this to compare the library's choice
- * with other configs.
+ * search would write it. An unfit choice is replaced by another, up to TJ_MOST_REFUSED times. Use this to compare the library's
+ * choice with other configs.
  *
  * Owned:   *plan is borrowed from context. NULL: records may be NULL (none: the tables of trials of the context alone), err too.
  * Threads: any.
@@ -475,11 +486,15 @@ typedef struct tj_measurer {
     void *payload;
     /** This config will be measured soon: compile it, on another thread if possible. May be NULL. */
     void (*announce)(void *payload, const tj_config *config);
-    /** Time the config of a trial, and fill the trial in. best_us is the shortest time so far (0: none), so that a slow config
-     * can be given up. A failure ends the search: fail only for errors that would stop every other config too. */
+    /**
+     * Time the config of a trial, and fill in the trial. best_us is the shortest time so far (0: none); use it to abandon a
+     * slow config early. A failure ends the search: fail only for errors that would stop every other config too.
+     */
     tj_status (*measure)(void *payload, double best_us, tj_trial *trial, tj_error *err);
-    /** Check the product of a trial that would take the lead: set is_verified, or state to TJ_TRIAL_WRONG and why. NULL: all
-     * are right. */
+    /**
+     * Check the product of a trial that would take the lead: set is_verified, or set state to TJ_TRIAL_WRONG and fill in why.
+     * NULL: all products are right.
+     */
     tj_status (*verify)(void *payload, tj_trial *trial, tj_error *err);
     /** Return the model's prediction for a config, in microseconds; 0 if it has none. The search calls it from several threads
      * at once (tj_tune_options.threads). May be NULL. */
@@ -487,12 +502,17 @@ typedef struct tj_measurer {
     /** Seconds since the search began. NULL: no time passes. */
     double (*clock)(void *payload);
     const tj_device_facts *device; /**< the device to search for; NULL: any */
-    /** Wait until one of the configs that were announced and not measured is ready to be measured, and copy it. 0: none is under
-     * way, or the time is over. NULL: they are measured in the order in which they were announced. */
+    /**
+     * Wait until one of the configs that were announced and not yet measured is ready to be measured, copy it to *ready and
+     * return 1. Return 0 if none is under way or the time is over. NULL: configs are measured in the order in which they were
+     * announced.
+     */
     int (*any_ready)(void *payload, tj_config *ready);
-    int32_t at_once; /**< number of configs that it makes ready at once; the search announces a few more. 0: not known */
-    /** Could another config be made ready now, at once? Then the search announces more, as soon as it has learned from a few
-     * trials. NULL: not known. */
+    int32_t at_once; /**< number of configs that the source makes ready at once; the search announces some more. 0: unknown */
+    /**
+     * Return 1 if another config could be made ready at once. The search then announces more, as soon as it has learned from a
+     * few trials. NULL: not known.
+     */
     int (*is_idle)(void *payload);
 } tj_measurer;
 
@@ -512,9 +532,9 @@ typedef struct tj_search_result {
 #define TJ_SEARCH_RESULT_INIT TJ_SIZED(tj_search_result)
 
 /**
- * Search the space of a problem. The configs in first are announced before all others (the default, those of records), and need
- * not be in the space; first_count may be 0. The first of them is tried however short the time is. The same options and the same
- * answers of the measurer give the same trials.
+ * Search the space of a problem. The configs in first (the default, those of records) are announced before all others, and need
+ * not be in the space; first_count may be 0. The first of them is tried however short the time is. The same options and the
+ * same answers of the measurer give the same trials.
  *
  * Owned:   result->trial belongs to the caller; free().
  * NULL:    options and err may be NULL.
