@@ -4,7 +4,7 @@
  *
  * A kernel belongs to the CUDA context that is current when it is loaded. If none is, it belongs to the primary context of the
  * TileJIT context's device, which the CUDA runtime, PyTorch and cuBLAS use too. The library allocates no device memory, except
- * the workspace of a launch that needs one and is not given one.
+ * a workspace for a launch that needs one and whose operands have none.
  */
 #ifndef TILEJIT_KERNEL_H
 #define TILEJIT_KERNEL_H
@@ -31,21 +31,21 @@ typedef struct tj_kernel_facts {
 #define TJ_KERNEL_FACTS_INIT TJ_SIZED(tj_kernel_facts)
 
 /**
- * Load an image into the current CUDA context. Returns when the code is on the device, so that the first launch does not wait
- * for it.
+ * Load an image into the current CUDA context. The call returns when the code is on the device, so the first launch does not
+ * wait for it.
  *
- * Owned:   *kernel belongs to the caller; tj_kernel_free(). It keeps all that it needs of source and image.
+ * Owned:   *kernel belongs to the caller; tj_kernel_free(). source and image may be freed before it.
  * NULL:    only err may be NULL.
  * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED (image and device do not match; the message names both), TJ_ERR_SPILLS (the
- *          source keeps its accumulators in registers, and the compiler spilled some, or left
- *          products out; the message names a looser config),
- *          TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED. On failure *kernel is NULL.
+ *          source keeps its accumulators in registers, and the compiler spilled some of them or omitted products; the message
+ *          names a config that needs fewer registers), TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
+ *          On failure *kernel is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image,
                                               tj_kernel **kernel, tj_error *err);
 
 /**
- * Queue one launch on a stream of the kernel's CUDA context, as tj_plan_launch does, with this kernel and no other.
+ * Queue one launch on a stream of the kernel's CUDA context, as tj_plan_launch does, but always with this kernel.
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
@@ -55,7 +55,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const t
                                                 struct CUstream_st *stream, tj_error *err);
 
 /**
- * Ask the driver about a loaded kernel.
+ * Get the driver's facts about a loaded kernel.
  * NULL: only err may be NULL. Errors: TJ_ERR_DRIVER; TJ_ERR_INVALID_ARGUMENT: facts was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err);
@@ -64,7 +64,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_k
 typedef enum tj_path {
     TJ_PATH_F16 = 1, /**< by tensor cores, in three products of f16 */
     TJ_PATH_BF16 =
-        2, /**< by tensor cores, in six products of bf16: elements of a row of M or a column of N span too much for f16 */
+        2, /**< by tensor cores, in six products of bf16: the elements of a row of M or a column of N have too wide a range for
+                f16 */
     TJ_PATH_F32 = 3 /**< in IEEE f32: infinities, NaN, values that may overflow or become subnormal */
 } tj_path;
 
@@ -73,20 +74,20 @@ TJ_API const char *tj_path_name(tj_path path);
 
 /**
  * Return the number of products for which one launch of a kernel chooses a path on the device: the batch, of which one launch
- * takes at most 65 535. 0: the kernel has a single path. NULL: a kernel of NULL answers 0. Threads: any; pure.
+ * takes at most 65 535. 0: the kernel has a single path. NULL: returns 0. Threads: any; pure.
  */
 TJ_API int64_t tj_kernel_path_count(const tj_kernel *kernel);
 
 /**
  * Queue a copy of the paths that a launch took: paths receives a tj_path for each of the first count products. Call this after
  * the launch, in its stream, with the workspace of its operands (without one there are no paths to copy). The workspace keeps
- * them until the next launch that uses it. For a batch that takes several launches, they are those of the last.
+ * them until the next launch that uses it. For a batch that takes several launches, the paths are those of the last launch.
  *
  * Owned:   paths and workspace stay the caller's. paths is filled when the stream has reached the copy (tj_synchronize).
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: the kernel chooses none, count is 0 or above tj_kernel_path_count, or another CUDA context
- *          is current. TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the kernel chooses no path, count is 0 or above tj_kernel_path_count, or another CUDA
+ *          context is current. TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_copy_paths(const tj_kernel *kernel, const void *workspace, int32_t *paths,
                                                     size_t count, struct CUstream_st *stream, tj_error *err);

@@ -2,12 +2,12 @@
 /*
  * pack.h: kernels that an application ships, in one read-only file.
  *
- * A pack holds images for given problems and targets, the tuning records that chose them, and which config was chosen for each
- * problem. A context that is given one (tj_context_options.packs, pack_bytes) searches it before the store and before it opens
- * NVRTC: kernels in the pack need no NVRTC at all, whichever build compiled them. The same input gives the same bytes: there is
- * no date and no path in it.
+ * A pack holds images for given problems and targets, the tuning records that chose them, and the config that was chosen for
+ * each problem. A context with a pack (tj_context_options.packs, pack_bytes) searches it before the store and before it opens
+ * NVRTC: kernels in the pack need no NVRTC at all, whichever build of NVRTC compiled them. The same input gives the same bytes:
+ * a pack holds no date and no path.
  *
- * tilejit pack makes one with these calls.
+ * tilejit pack makes packs with these calls.
  */
 #ifndef TILEJIT_PACK_H
 #define TILEJIT_PACK_H
@@ -27,7 +27,7 @@ typedef struct tj_pack tj_pack;
 /**
  * Begin a pack. Kernels are taken from the context's store, or compiled, which needs NVRTC and no GPU.
  *
- * records decide the configs of their problems, and are added to the pack; NULL: those of the context's store.
+ * records decide the configs of their problems, and are added to the pack; NULL: the records of the context's store.
  * Owned:   *pack belongs to the caller; tj_pack_free(). It borrows context and copies records.
  * NULL:    records and err may be NULL.
  * Threads: any.
@@ -39,19 +39,20 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const struct 
 /** The form of packed kernels. The flags may be combined. */
 enum {
     /**
-     * Machine code alone: without its source, its PTX and NVRTC's log, which are three quarters of the bytes. It serves only
-     * devices of exactly its target's compute capability, and neither newer ones nor the emulator, which read PTX. The kernel's
-     * source stays private; the image is found by the 128-bit hash of that source, which is not compared. No store takes it.
+     * Only machine code, without the source, the PTX and NVRTC's log, which are three quarters of the bytes. Such an image
+     * serves only devices of exactly its target's compute capability; newer devices and the emulator, which need PTX, cannot
+     * use it. The kernel's source stays private; the image is found by the 128-bit hash of the source, and the source itself is
+     * not compared. No store accepts such an image.
      */
     TJ_PACK_STRIP = 1,
     /**
-     * Without the kernels for operands that the chosen ones cannot take, such as pointers that are aligned to one element: with
-     * such operands a call is a miss, as without a pack, and fails if there is no NVRTC.
+     * Without the kernels for operands that the chosen kernels cannot take, such as pointers that are aligned to one element. A
+     * call with such operands is a miss, as without a pack, and fails if there is no NVRTC.
      */
     TJ_PACK_ALIGNED = 2,
     /**
-     * Compressed by zlib, item by item, to a quarter of the bytes. libz.so.1 is opened to make one and to read one, and each
-     * kernel costs a fraction of a millisecond more when it is read. The bytes are the same for the same zlib.
+     * Compressed by zlib, item by item, to a quarter of the bytes. libz.so.1 is opened to write and to read such a pack, and
+     * reading a kernel takes a fraction of a millisecond more. The bytes are the same for the same zlib.
      */
     TJ_PACK_COMPRESS = 4
 };
@@ -70,22 +71,23 @@ TJ_API void tj_pack_free(tj_pack *pack);
 /**
  * Add the kernels that a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the
  * chosen kernel, those named by records of devices that the target serves, and for each of them the fallback for operands that
- * it cannot take, such as pointers aligned to one element (tj_pack_set_form). Items already inside are not added twice.
+ * it cannot take, such as pointers aligned to one element (tj_pack_set_form). An item that the pack already holds is not added
+ * again.
  *
- * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
- * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose
- * (tuner.h) for that product. A config whose kernel spills gives way to another.
+ * config: a config that the application names; then only its kernel is added. NULL: the library's choice: a record of the GPU
+ * model that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose
+ * (tuner.h) for that model. A config whose kernel spills is replaced by another.
  * NULL:    config and err may be NULL.
  * Threads: any, several at once: then several kernels are compiled at a time, and the pack is the same.
  * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target; TJ_ERR_UNSUPPORTED also: a
- *          target whose kernels are PTX alone cannot be stripped. The pack is as it was, or holds some of the kernels of this
- *          problem.
+ *          target whose kernels are PTX alone cannot be stripped. On failure the pack is unchanged, or holds some of the
+ *          kernels of this problem.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config *config,
                                            const char *target, tj_error *err);
 
 /**
- * Return the current bytes of the pack. Write them to a file, or keep them in the program (tj_context_options.pack_bytes).
+ * Get the current bytes of the pack. Write them to a file, or keep them in the program (tj_context_options.pack_bytes).
  * Owned: *bytes belongs to the caller; free(). NULL: only err may be NULL. Threads: as tj_pack_add. Errors:
  *        TJ_ERR_OUT_OF_MEMORY.
  */
@@ -109,11 +111,11 @@ typedef struct tj_pack_entry {
     const char *compiler; /**< of an image: version and build of NVRTC */
     const char *device;   /**< of a record */
     int64_t bytes;        /**< in the file */
-    const char *request;  /**< 32 hex digits: the key of the item, with its target; equal in two packs of one item */
-    const char *checksum; /**< 32 hex digits: two items of one request and target are equal if this is */
+    const char *request;  /**< 32 hex digits: with target, the key of the item; an item has the same request in every pack */
+    const char *checksum; /**< 32 hex digits: two items with equal request and target are equal if their checksums are */
     const char *damage;   /**< the defect; NULL: none, every byte was read and compared */
-    int32_t align; /**< of an image: required alignment of the operands in bytes; 0: that of their elements; -1: not stated by a
-                        pack of an older version. It distinguishes two kernels of one name */
+    int32_t align; /**< of an image: required alignment of the operands in bytes; 0: that of their elements; -1: not stated, in
+                        a pack of an older version. It distinguishes two kernels with the same name */
     int32_t is_stripped; /**< of an image: 1: machine code alone (TJ_PACK_STRIP) */
 } tj_pack_entry;
 
@@ -121,10 +123,10 @@ typedef struct tj_pack_entry {
 typedef int (*tj_pack_visit)(const tj_pack_entry *entry, void *payload);
 
 /**
- * Visit every item of a pack, in its order. Each is read and verified.
+ * Visit every item of a pack, in the order of the pack. Each item is read and verified.
  * NULL:    payload and err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: these bytes are not a pack of this version, are compressed and there is no zlib, or are
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the bytes are not a pack of this version, are compressed while there is no zlib, or are
  *          truncated or altered so that every item is in doubt; the message names the defect. TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void *payload, tj_error *err);
@@ -134,8 +136,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_p
  * are left out, with a warning to the log.
  * NULL:    unpacked (the number of items stored) and err may be NULL.
  * Threads: any.
- * Errors:  as tj_pack_list; TJ_ERR_IO: the store could not take one of them; TJ_ERR_UNSUPPORTED: some are machine code alone
- *          (TJ_PACK_STRIP), which no store takes; *unpacked counts those that it took.
+ * Errors:  as tj_pack_list; TJ_ERR_IO: the store could not keep one of them; TJ_ERR_UNSUPPORTED: some are machine code alone
+ *          (TJ_PACK_STRIP), which no store accepts; *unpacked receives the number of items that were stored.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, int64_t *unpacked,
                                               tj_error *err);

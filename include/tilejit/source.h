@@ -12,12 +12,12 @@
 extern "C" {
 #endif
 
-/** Generated CUDA source, and the facts for launching it. It never changes, and threads may share it. */
+/** Generated CUDA source, and the facts that a launch needs. It never changes, and threads may share it. */
 typedef struct tj_source tj_source;
 
 /** Features of the target that a source may need, as bits. */
 typedef enum tj_feature {
-    TJ_FEATURE_CP_ASYNC = 1 << 0,    /**< copies to shared memory past the registers */
+    TJ_FEATURE_CP_ASYNC = 1 << 0,    /**< copies to shared memory that bypass the registers */
     TJ_FEATURE_LDMATRIX = 1 << 1,    /**< fragments of matrices loaded by a warp */
     TJ_FEATURE_STMATRIX = 1 << 2,    /**< fragments of matrices stored by a warp */
     TJ_FEATURE_MMA_F16 = 1 << 3,     /**< products by a warp (mma.sync), by type */
@@ -36,11 +36,12 @@ typedef enum tj_feature {
 
 /** The value that a kernel parameter receives. */
 typedef enum tj_argument_kind {
-    TJ_ARG_POINTER = 1, /**< pointer to an operand, or to the array of pointers to a matrix; index: its tj_which, or its number
+    TJ_ARG_POINTER = 1, /**< pointer to an operand, or to an array of pointers to matrices; index: its tj_which, or its number
                              in shape.h */
     TJ_ARG_EXTENT,      /**< int: an extent; index: tj_extent */
     TJ_ARG_LD,          /**< long long: the leading dimension of an operand; index as for TJ_ARG_POINTER */
-    TJ_ARG_STRIDE,      /**< long long: from the operand of one product of the batch to that of the next; the same index */
+    TJ_ARG_STRIDE,      /**< long long: elements from the operand of one product of the batch to that of the next; index as for
+                             TJ_ARG_POINTER */
     TJ_ARG_BATCH,       /**< int: the number of products */
     TJ_ARG_ALPHA,       /**< alpha: a double for TJ_COMPUTE_F64, a long long if the epilogue is in integers, else a float */
     TJ_ARG_BETA,        /**< beta, of the same type */
@@ -49,15 +50,15 @@ typedef enum tj_argument_kind {
     TJ_ARG_TENSOR_MAP, /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
     TJ_ARG_LIST,       /**< pointer to a list; index: tj_list */
     TJ_ARG_LIST_VALUE, /**< the elements of a list that lies in host memory, by value; index: tj_list */
-    TJ_ARG_CUSTOM      /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: the size */
+    TJ_ARG_CUSTOM      /**< a value of a family of the application's own (custom.h): 4 or 8 bytes; index: the size */
 } tj_argument_kind;
 
 typedef enum tj_extent {
     TJ_EXTENT_J,
     TJ_EXTENT_K,
     TJ_EXTENT_L,
-    TJ_EXTENT_M_ROWS, /**< rows of an M from which rows are gathered */
-    TJ_EXTENT_P_ROWS  /**< rows of a P to which rows are scattered */
+    TJ_EXTENT_M_ROWS, /**< rows of M, if its rows are gathered */
+    TJ_EXTENT_P_ROWS  /**< rows of P, if rows are scattered to it */
 } tj_extent;
 
 typedef struct tj_argument {
@@ -66,21 +67,23 @@ typedef struct tj_argument {
 } tj_argument;
 
 /**
- * A tensor map is encoded at each launch, for a matrix of the caller or for one that lies in the workspace. Its dimensions are
+ * A tensor map. It is encoded at each launch, for a matrix of the caller or for a matrix in the workspace. Its dimensions are
  * the elements of a stored row, the rows, and, with rank 3, the products of the batch. Elements outside are read as 0 and not
  * written. The matrix, its stored rows and its products must begin at multiples of 16 bytes.
  */
 typedef struct tj_tensor_map {
-    int32_t matrix;  /**< tj_which, of the caller, but not a matrix reached by pointers; in the workspace: index of slice */
-    int32_t type;    /**< tj_type of the copy, with the same size as the caller's; 0: that matrix's own */
+    int32_t matrix;  /**< tj_which of a matrix of the caller, which is not reached by pointers; in the workspace: index of
+                          slice */
+    int32_t type;    /**< tj_type of the copy, of the same size as the matrix's type; 0: the matrix's own type */
     int32_t rank;    /**< 2 or 3 */
     int32_t box[3];  /**< elements of one copy, first along a stored row; 1 to 256 each */
     int32_t swizzle; /**< bytes of the pattern in shared memory: 0 (none), 32, 64, 128 */
     int32_t rounds;  /**< 1: the copy rounds elements of f32 to tf32 */
-    int32_t joins;   /**< number of the caller's stored rows that form one row of the map, as no gap is between them; 0: one */
+    int32_t joins;   /**< number of the caller's stored rows that form one row of the map, because there is no gap between them;
+                          0: one */
     /**
      * A matrix in the workspace: its stored rows (lines), the elements of each (width), and their distance (ld) in elements;
-     * with rank 3, products are lines * ld elements apart. lines 0: it is the caller's, whose operands give these.
+     * with rank 3, products are lines * ld elements apart. lines 0: a matrix of the caller, whose operands state these numbers.
      */
     int64_t lines, width, ld;
 } tj_tensor_map;
@@ -95,8 +98,8 @@ typedef enum tj_grid_rule {
     TJ_GRID_PRODUCTS, /**< (ceil(batch / block_products), 1, 1), in one launch for any batch */
     TJ_GRID_ONCE,     /**< (ceil(elements of P / block_cols), 1, 1): once for all products of a launch */
     TJ_GRID_WALK,     /**< (blocks, 1, products * splits): `resident` on each multiprocessor of the device, but no more than
-                           row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. The blocks of a
-                           cluster along y walk the same tiles: then grid.y is their number. */
+                           row_blocks * col_blocks and at least one. A block computes one tile of P after the other, gridDim.x
+                           apart. The blocks of a cluster along y walk the same tiles: then grid.y is their number. */
     TJ_GRID_LINES,    /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
     TJ_GRID_WALK_ALL, /**< (blocks, 1, 1): as TJ_GRID_WALK, and a block walks the tiles of one product of the launch after the
                            other; there are no splits */
@@ -128,7 +131,7 @@ typedef struct tj_launch_step {
 } tj_launch_step;
 
 /**
- * The launch of a generated source: its kernels, one after the other in the stream.
+ * The launch of a generated source: its kernels, which run one after the other in the stream.
  *
  * grid.z counts products of the batch. A batch larger than the limit of grid.z takes several launches of all kernels, which
  * share one workspace. From one to the next, pointers advance by the strides, and arrays of pointers by one pointer for each
@@ -142,19 +145,20 @@ typedef struct tj_launch_form {
     int32_t checks;     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the source */
     /**
      * The range of tj_operands.tile_width. Such a source reads the width of its block and tile from blockDim, and its
-     * dynamic_shared_bytes grow with the square. 0: the source has a fixed width.
+     * dynamic_shared_bytes grow with the square of the width. 0: the source has a fixed width.
      */
     int32_t least_tile_width, most_tile_width;
-    uint32_t needs; /**< of its target: tj_feature bits; 0: any target is suitable */
+    uint32_t needs; /**< features that its target must have: tj_feature bits; 0: any target is suitable */
     /**
      * Required alignment in bytes of the caller's matrices (tj_which), because several elements are read or written at once; 0:
-     * that of an element. With arrays of pointers it holds for each matrix; the array itself is aligned to its pointers.
+     * that of an element. With arrays of pointers it applies to each matrix; the array itself is aligned to its pointers.
      */
     int32_t align[TJ_MATRICES];
     int32_t most_k;          /**< the largest k of a launch; 0: any */
-    int64_t workspace_bytes; /**< of device memory, aligned to 16, that one launch needs */
-    int64_t result_bytes;    /**< of them, for partial results of rows and columns that an epilogue reduces */
-    int32_t paths;           /**< number of tj_path at the begin of the workspace, one for each product of a launch; 0: none */
+    int64_t workspace_bytes; /**< bytes of device memory, aligned to 16, that one launch needs */
+    int64_t result_bytes;    /**< the part of them for partial results of rows and columns that an epilogue reduces */
+    int32_t paths;           /**< number of tj_path values at the beginning of the workspace, one for each product of a launch;
+                                  0: none */
     int64_t slice[TJ_LAUNCH_MAX_SLICES]; /**< offsets of the workspace's parts, in bytes, at multiples of 16 */
     tj_tensor_map tensor_map[TJ_LAUNCH_MAX_MAPS];
 } tj_launch_form;
@@ -168,9 +172,10 @@ static inline const tj_launch_step *tj_product_step(const tj_launch_form *form)
 /**
  * Turn a problem and a config into CUDA source.
  *
- * This is pure: it reads no file, calls no CUDA and uses no global variable. The same request gives the same bytes on every
- * machine and in every locale. The source is ASCII, needs no header, and holds one extern "C" kernel for each launch. The
- * config is resolved first (tj_config_resolve); NULL means the safe choice that a config without a family gets there.
+ * The function is pure: it reads no file, does not call CUDA, and uses no global variable. The same request gives the same
+ * bytes on every machine and in every locale. The source is ASCII, needs no header, and holds one extern "C" kernel for each
+ * launch. The config is resolved first (tj_config_resolve); a config of NULL means the safe choice, as for a config without a
+ * family.
  *
  * Owned:   *source belongs to the caller; tj_source_free().
  * NULL:    config and err may be NULL.
@@ -186,25 +191,27 @@ TJ_API void tj_source_free(tj_source *source);
 /** Return the CUDA source, NUL-terminated. Owned: borrowed from source. NULL: source must not be NULL. */
 TJ_API const char *tj_source_text(const tj_source *source);
 
-/** Return the facts for launching it. Owned: borrowed from source. */
+/** Return the facts that a launch needs. Owned: borrowed from source. */
 TJ_API const tj_launch_form *tj_source_launch(const tj_source *source);
 
-/** The name of the kernel that multiplies; messages use it as the name of the source. Owned: borrowed from source. */
+/** Return the name of the kernel that multiplies; messages use it as the name of the source. Owned: borrowed from source. */
 static inline const char *tj_source_kernel(const tj_source *source)
 {
     return tj_product_step(tj_source_launch(source))->kernel;
 }
 
-/** The problem it was generated from, transposes folded into layouts; NULL for that of tj_custom_generate. Owned: borrowed from
- * source. */
+/**
+ * Return the problem that the source was generated from, with transposes turned into layouts; NULL for a source of
+ * tj_custom_generate. Owned: borrowed from source.
+ */
 TJ_API const tj_problem *tj_source_problem(const tj_source *source);
 
-/** The resolved config. Owned: borrowed from source. */
+/** Return the resolved config. Owned: borrowed from source. */
 TJ_API const tj_config *tj_source_config(const tj_source *source);
 
 /**
- * Describe the boundary checks in a sentence for people: those in the source, those left out, and why ("k: 1000 is not a
- * multiple of TILE_WIDTH 16"). Owned: borrowed from source.
+ * Return a sentence for people about the boundary checks: which are in the source, which are left out, and why ("k: 1000 is not
+ * a multiple of TILE_WIDTH 16"). Owned: borrowed from source.
  */
 TJ_API const char *tj_source_checks_text(const tj_source *source);
 
