@@ -2,7 +2,7 @@
 /*
  * reference.h: the product on the CPU, and the test that a computed P must pass.
  *
- * It follows the idea of the tiled kernel on another machine: blocks of M and N that fit the cache replace Mds and Nds.
+ * It is a tiled algorithm, like the tiled kernel: blocks of M and N that fit the cache take the place of Mds and Nds.
  */
 #ifndef TILEJIT_REFERENCE_H
 #define TILEJIT_REFERENCE_H
@@ -15,8 +15,8 @@ extern "C" {
 
 /** Scales, or an operand of the epilogue's expression, in host memory, as tj_operands has them in device memory. */
 typedef struct tj_host_operand {
-    const void *address; /**< of a further output: the values stored by a kernel, or, for tj_reference_product, the destination;
-                              NULL: it is skipped */
+    const void *address; /**< for a further output: the values that a kernel stored, or, for tj_reference_product, the
+                              destination; NULL: it is skipped */
     int64_t ld, stride;  /**< scales along k are tight: their ld is 0 */
 } tj_host_operand;
 
@@ -28,14 +28,15 @@ typedef struct tj_host_operands {
     size_t struct_size;
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
-    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them. Those of P are an output: a
-                                                     kernel stored them, or here is their destination. Their ld may be padded */
+    tj_host_operand scale[TJ_SCALED];           /**< scales, read only if the problem has them. The scales of P are an output:
+                                                     the values that a kernel stored, or the destination. Their ld may be
+                                                     padded */
     tj_host_operand zero[TJ_FACTORS];           /**< zero points of M and of N, likewise */
-    tj_host_operand whole[TJ_FACTORS];          /**< the one number of all of M and of N, likewise */
+    tj_host_operand whole[TJ_FACTORS];          /**< the one number for all of M, and for all of N, likewise */
     tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression, by number */
     double number[TJ_EPILOGUE_OPERANDS];        /**< operands of the expression that are numbers */
-    const void *offsets; /**< read only if the problem has groups: the offset of each, as for tj_groups_check. Rows that belong
-                              to no group are neither read nor written */
+    const void *offsets; /**< read only if the problem has groups: the offset of each group, as for tj_groups_check. Rows that
+                              belong to no group are neither read nor written */
     const int32_t *m_index; /**< read only if the rows of M are gathered, as in tj_operands; with m_rows */
     int64_t m_rows;
     const int32_t *p_index; /**< read only if rows are scattered to P or combined, as in tj_operands; with p_rows */
@@ -44,7 +45,7 @@ typedef struct tj_host_operands {
 } tj_host_operands;
 
 /* clang-format off */
-/** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, and nothing else. */
+/** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, no other operand. */
 #define TJ_HOST_OPERANDS(m, n)                                                                                         \
     { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } },            \
       { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0, NULL, 0, NULL }
@@ -82,20 +83,20 @@ typedef struct tj_check_report {
  * points and the number of a whole matrix; scales along k multiply elements, and add 1 and the number of parts of k. If the
  * operands force a zero (a zero factor, k = 0), only a zero passes.
  *
- * NaN and infinity must be where the reference has them, with its sign. If the operands have none, an element whose sum may
- * overflow on the way, depending on its order, may also be infinite or NaN. If a scale along k is infinite, an element of P
- * that it makes infinite or NaN may be either, because a part of the sum may be 0. Values of a type without infinity are
- * compared with R clamped to its limits.
+ * NaN and infinity must be where the reference has them, infinity with the same sign. If the operands have none, an element
+ * whose sum may overflow on the way, depending on its order, may also be infinite or NaN. If a scale along k is infinite, an
+ * element of P that it makes infinite or NaN may be either, because a part of the sum may be 0. Values of a type without
+ * infinity are compared with R clamped to its limits.
  *
- * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. TJ_COMPUTE_F32_FP8 adds
- * 132 * 2^-13 * |M| . |N|: tensor cores cut off each of 32 products and the sum so far at 2^-13 of the largest of them, four
- * times in a part of 128. With TJ_COMPUTE_S32 sums are exact, and wrap: if P is an integer and nothing scales, P must be
- * exactly R, else n is 6, and a P of integers may be off by 1/2 more, its last rounding.
+ * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. TJ_COMPUTE_F32_FP8 adds 132
+ * * 2^-13 * |M| . |N|: tensor cores cut off each of 32 products and the sum so far at 2^-13 of the largest of them, four times
+ * in a part of 128. With TJ_COMPUTE_S32 sums are exact, and wrap: if P is an integer and nothing scales, P must be exactly R,
+ * else n is 6, and a P of integers may be off by 1/2 more, for its last rounding.
  *
  * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function, by
- * its values at both ends of the interval, by the product rule; each operation adds its own rounding. If a kernel may take the
- * other branch of a select, the bound includes both. If no bound exists, as for a quotient whose divisor may be 0, any P
- * passes.
+ * its values at both ends of the interval, by the product rule; each operation adds its own rounding. If rounding may let a
+ * kernel take the other branch of a select, the bound includes both branches. If no bound exists, as for a quotient whose
+ * divisor may be 0, any P passes.
  *
  * With scales of P, an element times its stored scale may be off by the bound of its value and half a step of P's type. A scale
  * passes if it follows from a largest magnitude between those of v - e and v + e; its own roundings may add 2^-22 of it.
@@ -108,7 +109,7 @@ typedef struct tj_check_report {
  * where one v is. report->reason then names the output; worst_row and the like concern P alone.
  *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
- * everywhere, or the same number everywhere, does not pass unless the product is like that.
+ * everywhere, or the same number everywhere, does not pass unless the product is too.
  *
  * max_flop bounds the work. Beyond it the check samples whole rows of P, evenly spread, the first and the last among them, and
  * report->elements is their number. 0 means 2e11.
@@ -124,7 +125,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, con
 
 /**
  * Compute the product, rounded once to P's type, into p. Padding between rows is not written. It needs neither a GPU nor the
- * emulator, and tests compare with it.
+ * emulator. Tests compare kernels with it.
  * NULL, Threads, Errors: as tj_reference_check.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p,
@@ -132,14 +133,14 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, c
 
 /**
  * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even. If
- * the types are the same they are copied bit for bit. Numbers of s4 lie two in a byte, the first in its lower half; the unused
- * half of the last byte stays unchanged. NULL: neither may be NULL unless count is 0.
+ * the types are the same they are copied bit for bit. Numbers of s4 are stored two in a byte, the first in the lower half; the
+ * unused half of the last byte stays unchanged. NULL: neither may be NULL unless count is 0.
  */
 TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count);
 
 /**
- * Fill with reproducible values from a seed (splitmix64): floats uniform in [-1, 1], s8 and u8 in their whole range, s32 in
- * [-2^16, 2^16). e8m0 becomes a power of 2 from 1/16 to 8. For types of 4 bits, all of whose patterns are drawn, count is in
+ * Fill memory with reproducible values from a seed (splitmix64): floats uniform in [-1, 1], s8 and u8 in their whole range, s32
+ * in [-2^16, 2^16). e8m0 becomes a power of 2 from 1/16 to 8. For types of 4 bits, all of whose patterns are drawn, count is in
  * bytes, as tj_problem_span counts them.
  */
 TJ_API void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed);

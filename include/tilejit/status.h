@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h: the failure reports of all calls.
+ * status.h: how calls report failures.
  *
- * A call returns a tj_status, and its last argument is a tj_error of the caller's, in which it describes the failure. The
- * library keeps no "last error": two threads never see each other's messages, and nobody can read a stale one.
+ * A call returns a tj_status. Its last argument is a tj_error of the caller, in which the call describes the failure. The
+ * library keeps no "last error", so a thread never sees a message of another thread or of an earlier call.
  */
 #ifndef TILEJIT_STATUS_H
 #define TILEJIT_STATUS_H
@@ -44,12 +44,12 @@ typedef enum tj_status {
 enum { TJ_ERROR_MESSAGE_BYTES = 480 };
 
 /**
- * Why a call failed. It may live on the stack, and needs neither initialising nor freeing.
+ * The description of a failure. It may be on the stack, and needs neither initialising nor freeing.
  *
  * message is one NUL-terminated line that names the object, the value and the remedy. If a text was parsed, two more lines show
  * the text around the fault and a caret under its column. It is UTF-8: in foreign text, terminal control sequences and bytes
- * that are not UTF-8 become escapes such as \x1b. A call that fails always writes all of it; a call that succeeds leaves the
- * struct unchanged.
+ * that are not UTF-8 become escapes such as \x1b. A call that fails writes both members; a call that succeeds leaves the struct
+ * unchanged.
  */
 typedef struct tj_error {
     tj_status status;

@@ -2,7 +2,7 @@
 /*
  * store.h: inspect and maintain the on-disk store.
  *
- * Only these calls report trouble with the store as a failure. For all others it is a miss.
+ * Only these calls report trouble with the store as a failure. All other calls treat it as a miss.
  */
 #ifndef TILEJIT_STORE_H
 #define TILEJIT_STORE_H
@@ -38,28 +38,31 @@ typedef int (*tj_store_visit)(const tj_store_entry *entry, void *payload);
  * Visit every entry of the context's own store and of the read-only roots, most recently used first. With verify, every file is
  * read and its checksum compared. Changes nothing.
  * NULL: context and visit must not be NULL. Threads: any; other processes may use the store meanwhile.
- * Errors: TJ_ERR_IO: the folder exists and cannot be listed (the message names it and the reason). A folder that does not exist
- * has no entries.
+ * Errors: TJ_ERR_IO: the folder exists and cannot be listed (the message names it and the reason). If the folder does not
+ * exist, there are no entries.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_store_list(tj_context *context, int verify, tj_store_visit visit, void *payload,
                                              tj_error *err);
 
 /**
- * Remove entries of the context's own store: all, or (only_damaged) those that verification refuses. Leftovers of killed
- * processes older than an hour are removed too. An entry that another process is reading stays readable for it.
+ * Remove entries of the context's own store: all of them, or with only_damaged those that fail verification. Leftovers of
+ * killed processes older than an hour are removed too. An entry that another process is reading stays readable for it.
  * NULL: removed (a count) and err may be NULL.
- * Errors: TJ_ERR_IO: some could not be removed; the message gives their number, the first one, and why. *removed counts those
- * that were.
+ * Errors: TJ_ERR_IO: some could not be removed; the message names their number, the first of them, and the reason. *removed
+ * receives the number of entries that were removed.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_store_clear(tj_context *context, int only_damaged, int64_t *removed, tj_error *err);
 
-/** The folder of the context's own store; "" if the disk is switched off. Owned: borrowed from context. */
+/** Return the folder of the context's own store; "" if the disk is switched off. Owned: borrowed from context. */
 TJ_API const char *tj_store_path(const tj_context *context);
 
-/** Why the own store is not in use ("folder is writable by others"), or NULL if it is. Owned: borrowed from context. */
+/**
+ * Return the reason why the context's own store is not in use ("folder is writable by others"), or NULL if it is in use. Owned:
+ * borrowed from context.
+ */
 TJ_API const char *tj_store_trouble(tj_context *context);
 
-/** The limit of the store's size, in bytes. */
+/** Return the limit of the store's size, in bytes. */
 TJ_API int64_t tj_store_max_bytes(const tj_context *context);
 
 /** One field of the key: its value in the request, and in the nearest entry (NULL: there is no entry). */
@@ -77,11 +80,11 @@ enum { TJ_HIT_NONE = 0, TJ_HIT_STORE = 1, TJ_HIT_PACK = 2 };
 typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payload);
 
 /**
- * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares the most
- * fields. Compiles nothing. The version of NVRTC is part of the key: without an NVRTC this answers for the image that
- * tj_image_obtain would take. If there is none, it is a miss whose options and compiler are not known: key is "" then, and a
- * field "packs" says of each pack of the context why it does not serve. key points to 33 bytes, which receive the key; *hit
- * becomes one of TJ_HIT_*; an image from a pack needs no NVRTC.
+ * Find out whether a request would hit, and if not, why. Visits every field of the key, compared with the entry that shares the
+ * most fields. Compiles nothing. The version of NVRTC is part of the key: without an NVRTC, the result is for the image that
+ * tj_image_obtain would take. If there is none, the request is a miss whose options and compiler are not known: key is then "",
+ * and a field "packs" states for each pack of the context why it does not fit. key points to 33 bytes, which receive the key;
+ * *hit receives one of TJ_HIT_*. An image from a pack needs no NVRTC.
  * NULL: only err may be NULL.
  * Errors: those of tj_target_for, TJ_ERR_UNSUPPORTED (the target lacks what the source needs), TJ_ERR_IO.
  */
