@@ -8,24 +8,25 @@
  *     product.set("bias", bias);
  *     context.matmul(product, stream);
  *
- * Every function is one call of C (its comment names it, and that header says what it promises) and a test of its status.
- * The header has no state and defines no macro.
+ * Each function calls one C function and checks its status. Its comment names the C function, whose header states the promises.
+ * This header has no state and defines no macro.
  *
  * Rules that hold for all of it:
- *   - A context, plan, stream, buffer or pack owns one object of the library. It can be moved, not copied. get() lends the
- *     object to a C function. One that was moved from owns nothing: it may be destroyed or assigned to, and any other use
- *     throws TJ_ERR_INVALID_ARGUMENT.
- *   - A context outlives all that was made with it; moving it changes nothing for them. Declare it first.
- *   - A product, a view and a config own nothing: they are values, and hold addresses that are the caller's.
+ *   - A context, plan, stream, buffer or pack owns one object of the library. It can be moved, but not copied. get() returns
+ *     the object for a call of a C function, and keeps ownership. A moved-from object owns nothing: it may be destroyed or
+ *     assigned to, and any other use throws TJ_ERR_INVALID_ARGUMENT.
+ *   - A context must outlive all objects that were made with it, so declare it first. Moving the context does not affect them.
+ *   - A product, a view and a config own nothing: they are values that hold addresses of the caller.
  *   - A function that is not noexcept throws tilejit::error, or std::bad_alloc where it returns text or a vector. It has then
- *     changed nothing, unless the C function says otherwise. A program without exceptions calls the C functions.
- *   - Threads: as the C function says. A const member function may be called by several threads at once. An object that is
- *     moved, assigned or destroyed is used by nobody else.
+ *     changed nothing, unless the comment of the C function states otherwise. A program without exceptions calls the C
+ *     functions.
+ *   - Threads: as for the C function. Several threads may call const member functions at once. While an object is moved,
+ *     assigned or destroyed, no other thread may use it.
  *   - A stream is a CUstream or cudaStream_t, which are one type, or a tilejit::stream. nullptr is the legacy default stream.
- *   - An exception that leaves a function object of the caller's, which the library calls, ends the call and goes on to the
+ *   - An exception thrown by a function object of the caller, which the library calls, ends the call and propagates to the
  *     caller.
  *
- * Functions that own nothing and cannot fail are called as they are: tj_type_name, tj_problem_span, tj_epilogue_find,
+ * Call C functions that own nothing and cannot fail directly: tj_type_name, tj_problem_span, tj_epilogue_find,
  * tj_expression_apply. For functions of <tilejit/tools.h> there is tilejit::call.
  */
 #ifndef TILEJIT_TILEJIT_HPP
@@ -45,7 +46,7 @@
 #include <tilejit/shape.h>
 #include <tilejit/tilejit.h>
 
-/* As CUDA declares them (cuda_fp16.h, cuda_bf16.h, cuda_fp8.h, cuda_fp4.h): views of them need no header of CUDA's. */
+/* As CUDA declares them (cuda_fp16.h, cuda_bf16.h, cuda_fp8.h, cuda_fp4.h): views of them need no CUDA header. */
 struct __half;
 struct __nv_bfloat16;
 struct __nv_fp8_e4m3;
@@ -65,7 +66,7 @@ class error : public std::runtime_error
     error(tj_status status, const std::string &message) : std::runtime_error(message), status_(status)
     {
     }
-    /** Throw what a call reported. Apart from the call, so that compilers keep its path short. */
+    /** Throw the error that a call reported. A function of its own, so that compilers keep the path of the call short. */
     [[noreturn]] static void raise(tj_status status, const tj_error &err)
     {
         throw error(status, err.message);
@@ -94,17 +95,17 @@ template <auto Function, class... Arguments> void call(Arguments &&...arguments)
 
 /* ---- element types ------------------------------------------------------------------------------------------------- */
 
-/** Elements as they are stored, for programs that have them as bytes and include no header of CUDA's. */
+/** Element types as they are stored, for programs that hold elements as bytes and include no CUDA header. */
 enum class f16 : std::uint16_t {};
 enum class bf16 : std::uint16_t {};
 enum class e4m3 : std::uint8_t {};
 enum class e5m2 : std::uint8_t {};
 enum class e8m0 : std::uint8_t {};
-enum class s4x2 : std::uint8_t {}; /**< two numbers in a byte, as TJ_S4 says; extents count numbers */
+enum class s4x2 : std::uint8_t {}; /**< two numbers in a byte, as for TJ_S4; extents count numbers */
 enum class u4x2 : std::uint8_t {};
 enum class e2m1x2 : std::uint8_t {};
 
-/** The tj_type of elements of a C++ type. Specialise it for a type of your own that is stored in the same way. */
+/** The tj_type of the elements of a C++ type. Specialise it for a type of your own with the same storage. */
 template <class T> struct element;
 /* clang-format off */
 template <tj_type Type> using element_of = std::integral_constant<tj_type, Type>;
@@ -135,7 +136,7 @@ template <class T> inline constexpr tj_type type_of = element<T>::value;
 
 /* ---- matrices ------------------------------------------------------------------------------------------------------ */
 
-/** A matrix, or each matrix of a batch, in device memory. The template argument of one that is only read may be const. */
+/** A matrix, or each matrix of a batch, in device memory. The template argument may be const if the matrix is only read. */
 template <class T> struct matrix_view {
     T *data;
     std::int64_t rows, cols;        /**< numbers, not bytes */
@@ -148,7 +149,7 @@ template <class T> struct matrix_view {
         : data(address), rows(row_count), cols(col_count), ld(leading_dimension), layout(stored)
     {
     }
-    /** View a matrix as one that is only read. */
+    /** Convert to a view of a matrix that is only read. */
     template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
     constexpr matrix_view(const matrix_view<U> &other) noexcept
         : data(other.data), rows(other.rows), cols(other.cols), ld(other.ld), layout(other.layout), stride(other.stride)
@@ -161,7 +162,7 @@ template <class T> struct matrix_view {
         other.stride = stride;
         return other;
     }
-    /** Return the same matrix as one of a batch: that many elements from each to the next, or TJ_BROADCAST. */
+    /** Return a view of a batch of such matrices: that number of elements from each to the next, or TJ_BROADCAST. */
     constexpr matrix_view strided(std::int64_t elements) const noexcept
     {
         matrix_view other = *this;
@@ -170,21 +171,21 @@ template <class T> struct matrix_view {
     }
 };
 
-/* ---- what to compute, and on what ---------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------- */
 
 /**
- * A product of matrices: the problem and the operands of its launch, both open. Members set what is common; for all else write
- * to the structures: compute, groups of rows, extents that are arguments, the workspace. A product may be launched any number
- * of times, with other addresses (operands.p.address = ...).
+ * A product of matrices: the problem and the operands of its launch, both public. Member functions set the common fields; for
+ * all others write to the structures: compute, groups of rows, extents that are arguments, the workspace. A product may be
+ * launched any number of times, also with other addresses (operands.p.address = ...).
  */
 struct product {
     tj_problem problem;
     tj_operands operands;
 
     /**
-     * P = M . N, or what an epilogue makes of it ("gelu(acc + bias[col])", "alpha * acc + beta * c"): tj_epilogue_parse. Alpha
-     * is 1 and beta 0 until operands.alpha and operands.beta say otherwise. Throws also where the three shapes do not match. If
-     * the epilogue takes pairs of columns, P has half of them.
+     * P = M . N, or with an epilogue ("gelu(acc + bias[col])", "alpha * acc + beta * c"): tj_epilogue_parse. Alpha is 1 and
+     * beta is 0 unless operands.alpha and operands.beta are set. Throws also if the three shapes do not match. If the epilogue
+     * takes pairs of columns, P has half of them.
      */
     template <class M, class N, class P>
     product(matrix_view<M> m, matrix_view<N> n, matrix_view<P> p, const char *epilogue = nullptr)
@@ -202,13 +203,13 @@ struct product {
         problem.p = matrix(p);
     }
 
-    /** Make it a batch: each matrix lies at the stride of its view from the last. */
+    /** Make the product a batch: the stride of each view is the distance between its matrices. */
     product &batch(std::int64_t products) noexcept
     {
         problem.batch = products;
         return *this;
     }
-    /** Set the matrix that an epilogue reads as c; it is stored as P is. It may be P. */
+    /** Set the matrix that an epilogue reads as c; it has the storage of P, and may be P. */
     template <class T> product &add(matrix_view<T> c)
     {
         if (c.rows != problem.j.extent || c.cols != cols_of_p() || c.layout != problem.p.layout)
@@ -218,8 +219,8 @@ struct product {
         return *this;
     }
     /**
-     * Set an operand or output of the epilogue by its name: tj_operands_set. Throws also where the expression declares elements
-     * of another type. In a loop, write operands.with[tj_epilogue_find(...)].address.
+     * Set an operand or output of the epilogue by its name: tj_operands_set. Throws also if the expression declares elements of
+     * another type. In a loop, write operands.with[tj_epilogue_find(...)].address.
      */
     template <class T> product &set(const char *name, T *address)
     {
@@ -243,7 +244,9 @@ struct product {
         call<tj_operands_set_number>(&operands, &problem, name, number);
         return *this;
     }
-    /** Set the scales of M, N or P: one for a block of that many rows (columns of N) and elements of k; 0: all (tj_scale). */
+    /**
+     * Set the scales of M, N or P: one for each block of `rows` rows (columns of N) by `k` elements of k; 0: all (tj_scale).
+     */
     template <class T>
     product &scale(tj_which which, T *scales, std::int32_t rows, std::int32_t k,
                    tj_scale_layout layout = TJ_SCALES_PART_BY_PART)
@@ -297,7 +300,7 @@ inline void check(const tj_problem &problem)
     call<tj_problem_check>(&problem);
 }
 
-/** Throw if these are not the offsets or counts of a launch of a problem with groups: tj_groups_check. */
+/** Throw if these are not valid offsets or counts for a launch of a problem with groups: tj_groups_check. */
 inline void check_groups(const tj_problem &problem, std::int64_t j, const void *offsets)
 {
     call<tj_groups_check>(&problem, j, offsets);
@@ -309,7 +312,7 @@ inline void repack_host(void *to, const void *from, std::int64_t bytes, tj_order
     call<tj_repack_host>(to, from, bytes, order);
 }
 
-/** Return the epilogue of a text: tj_epilogue_parse. */
+/** Parse an epilogue: tj_epilogue_parse. */
 inline tj_epilogue parse_epilogue(const char *text)
 {
     tj_epilogue made = {};
@@ -325,7 +328,7 @@ inline tj_epilogue finish_epilogue(const tj_expression &expression, int value)
     return made;
 }
 
-/** Return the type of a name: tj_type_parse. */
+/** Return the type with this name: tj_type_parse. */
 inline tj_type parse_type(const char *name)
 {
     tj_type type = TJ_TYPE_DEFAULT;
@@ -333,7 +336,7 @@ inline tj_type parse_type(const char *name)
     return type;
 }
 
-/** Return the way to compute of a name: tj_compute_parse. */
+/** Return the way to compute with this name: tj_compute_parse. */
 inline tj_compute parse_compute(const char *name)
 {
     tj_compute compute = TJ_COMPUTE_DEFAULT;
@@ -341,7 +344,7 @@ inline tj_compute parse_compute(const char *name)
     return compute;
 }
 
-/** Return the line that describes it: tj_problem_print, which takes problems that passed their check; this one checks it. */
+/** Return the line that describes a problem: tj_problem_print. Checks the problem first, unlike that. */
 inline std::string to_string(const tj_problem &problem)
 {
     char text[TJ_PROBLEM_TEXT_BYTES];
@@ -380,7 +383,7 @@ template <auto Free> struct deleter {
 
 template <class T, auto Free> using owned = std::unique_ptr<T, deleter<Free>>;
 
-/** A function object of the caller's, called by the library, with the exception that left it. */
+/** A function object of the caller, which the library calls, and the exception that it threw. */
 template <class Function, class Argument> struct guarded {
     Function &function;
     std::exception_ptr thrown = nullptr;
@@ -398,7 +401,7 @@ template <class Function, class Argument> struct guarded {
             return 1;
         }
     }
-    /** Throw what the call ended with: the caller's exception, or its error. */
+    /** Throw the exception of the caller's function, or else the error of the call. */
     void finish(tj_status status, const tj_error &err) const
     {
         if (thrown)
@@ -412,11 +415,11 @@ template <class Function, class Argument> struct guarded {
 
 /* ---- handles ------------------------------------------------------------------------------------------------------- */
 
-/** A problem made ready: tj_plan. Any thread may launch it. Made by context::prepare. */
+/** A plan, ready to launch: tj_plan. Any thread may launch it. context::prepare makes plans. */
 class plan
 {
   public:
-    /** Queue its launches: tj_plan_launch. */
+    /** Queue the launches of the plan: tj_plan_launch. */
     void launch(const tj_operands &operands, CUstream_st *stream = nullptr) const
     {
         call<tj_plan_launch>(get(), &operands, stream);
@@ -479,7 +482,7 @@ class context
         matmul(product(m, n, p), stream);
     }
 
-    /** Make the plan of a problem, or find it: tj_plan_prepare. config: nullptr lets the library choose. */
+    /** Find the plan of a problem, or build it: tj_plan_prepare. config: nullptr lets the library choose. */
     plan prepare(const tj_problem &problem, const tj_config *config = nullptr) const
     {
         const tj_plan *made = nullptr;
@@ -492,7 +495,7 @@ class context
     }
 
     /**
-     * Make many plans on several threads, 0: one for each processor, and return the number made: tj_warm_up. on_step is called
+     * Build many plans on several threads (0: one for each processor) and return their number: tj_warm_up. on_step is called
      * with a const tj_warm_up_step &, by one thread at a time, and may return a bool: false stops.
      */
     template <class Function>
@@ -539,7 +542,7 @@ class context
         call<tj_device_get>(get(), ordinal, &facts);
         return facts;
     }
-    /** Return the facts of the device that a call would run on now: tj_device_current. */
+    /** Return the facts of the device on which a call would run now: tj_device_current. */
     tj_device_facts device() const
     {
         tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
@@ -573,7 +576,7 @@ class context
         std::string name;
         std::uint64_t hits;
     };
-    /** Return its packs in the order of the search: tj_context_pack_name, tj_context_pack_hits. */
+    /** Return the packs of the context in the order of the search: tj_context_pack_name, tj_context_pack_hits. */
     std::vector<pack_use> packs() const
     {
         std::vector<pack_use> uses;
@@ -593,7 +596,7 @@ class context
     detail::owned<tj_context, tj_context_free> context_;
 };
 
-/** A stream of our own: tj_stream_create. It serves wherever a stream is expected. */
+/** A stream that the object owns: tj_stream_create. Every function that takes a stream accepts it. */
 class stream
 {
   public:
@@ -644,7 +647,7 @@ template <class T> class buffer
         call<tj_buffer_create>(where.get(), bytes(count), &made);
         buffer_.reset(made);
     }
-    /** The same, but copies go through a stream and wait for it alone: tj_buffer_create_in. The stream outlives the buffer. */
+    /** The same, but copies use a stream and wait for it alone: tj_buffer_create_in. The stream outlives the buffer. */
     buffer(const context &where, CUstream_st *through, std::size_t count) : count_(count)
     {
         tj_buffer *made = nullptr;
@@ -676,12 +679,12 @@ template <class T> class buffer
                                                      std::to_string(cols) + " with leading dimension " + std::to_string(step));
         return matrix_view<T>(data(), rows, cols, ld, layout);
     }
-    /** Copy elements from host memory to those from offset on: tj_buffer_write. */
+    /** Copy elements from host memory to the buffer, from offset on: tj_buffer_write. */
     void write(const T *host, std::size_t count, std::size_t offset = 0)
     {
         call<tj_buffer_write>(get(), bytes(offset), host, bytes(count));
     }
-    /** Copy elements from offset on to host memory: tj_buffer_read, which does not wait for other streams. */
+    /** Copy elements of the buffer, from offset on, to host memory: tj_buffer_read, which does not wait for other streams. */
     void read(T *host, std::size_t count, std::size_t offset = 0) const
     {
         call<tj_buffer_read>(get(), bytes(offset), host, bytes(count));
@@ -744,7 +747,7 @@ class pack
     {
         call<tj_pack_add>(get(), &problem, config, target);
     }
-    /** Return its bytes now: tj_pack_print. */
+    /** Return the current bytes of the pack: tj_pack_print. */
     std::vector<unsigned char> bytes() const
     {
         void *printed = nullptr;
