@@ -238,15 +238,20 @@ blas_library *blas_find_library(blas_function function, const void *caller)
     return look_for_library(names[function], caller);
 }
 
+/* In the place of a function that a library does not have, so that it is looked for once. */
+static char absent;
+
 void *blas_real(blas_library *library, blas_function function)
 {
     void *real = atomic_load_explicit(&library->function[function], memory_order_acquire);
 
-    if (__builtin_expect(real != NULL, 1))
-        return real;
-    real = blas_dlsym()(library->handle, names[function]);
-    atomic_store_explicit(&library->function[function], real, memory_order_release);
-    return real;
+    if (__builtin_expect(!real, 0)) {
+        real = blas_dlsym()(library->handle, names[function]);
+        if (!real)
+            real = &absent;
+        atomic_store_explicit(&library->function[function], real, memory_order_release);
+    }
+    return __builtin_expect(real != &absent, 1) ? real : NULL;
 }
 
 /* ---- dlsym ----------------------------------------------------------------------------------------------------------- */
