@@ -40,7 +40,7 @@ def repack(weights: A, *, undo: bool = False, stream: Any = None, context: Optio
         source = numpy.frombuffer(ffi.buffer(ffi.cast("void *", view.address), elements(view.shape)), "u1") if elements(view.shape) else numpy.empty(0, "u1")
         out = source.reshape(view.shape).copy()
         check(lib.tj_repack_host(ffi.cast("void *", out.ctypes.data), ffi.cast("void *", view.address), out.size, order, error), error)
-        return _like(weights, view.kind, out)
+        return _like(weights, view.kind, out)  # type: ignore[no-any-return]
     context = context_of(context, weights)
     out = empty_like(view, view.shape, view.type, context)
     to = look(out, "out", None)
