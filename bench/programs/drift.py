@@ -39,7 +39,8 @@ def by_split(a, b, bias):
 
 def by_tilejit(a, b, bias):
     import tilejit
-    return tilejit.matmul(a, b) if bias is None else tilejit.matmul(a, b, epilogue="acc + bias[col]", bias=bias)
+    a, b = a.detach(), b.detach()  # autograd has recorded the product already
+    return tilejit.matmul(a, b) if bias is None else tilejit.matmul(a, b, epilogue="acc + bias[col]", bias=bias.detach())
 
 
 WAYS = {"cublas": None, "f32": by_f32, "split": by_split, "tilejit": by_tilejit}
