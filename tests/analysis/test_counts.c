@@ -397,6 +397,11 @@ static const row rows[] = {
     {"mma:bm=16,bn=64,wn=32,steps=4,splits=2,pack=none", 9, 328, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=16,bn=64,wn=32,steps=8,pack=none", 9, 264, 77, WITH(.m.type = TJ_F16, .n.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=16,wm=32,steps=8", 88, 320, 16, WITH(.m.type = TJ_S4, .n.type = TJ_BF16, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=16,bn=64,wn=32,steps=4", 9, 352, 77,
+     BF16(.n = {.type = TJ_S4, .layout = TJ_COL_MAJOR, .order = TJ_ORDER_REPACKED})},
+    {"thin:slices=2", 8, 512, 64, BF16(.n = {.type = TJ_S4, .layout = TJ_COL_MAJOR, .order = TJ_ORDER_REPACKED})},
+    {"wgmma:swap=yes,bm=64,bn=16", 16, 384, 128,
+     BF16(.n = {.type = TJ_S4, .layout = TJ_COL_MAJOR, .order = TJ_ORDER_REPACKED})},
     {"mma:bm=16,bn=64,wn=32,steps=4,slices=4,splits=2", 9, 1048, 77, BF16(.n.type = TJ_S4, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=16,wm=32,slices=2", 88, 320, 16, WITH(.m.type = TJ_F16, .batch = 2)},
     {"mma:bm=32,bn=32,slices=2,load=needed", 88, 320, 16, WITH(.m.type = TJ_F32, .compute = TJ_COMPUTE_TF32)},
@@ -636,6 +641,8 @@ static tj_problem problem_of(const row *r)
     problem.m.layout = r->with.m.layout;
     problem.n.layout = r->with.n.layout;
     problem.p.layout = r->with.p.layout;
+    problem.m.order = r->with.m.order;
+    problem.n.order = r->with.n.order;
     problem.m.transposed = r->with.m.transposed;
     problem.n.transposed = r->with.n.transposed;
     problem.epilogue.has_alpha = r->with.epilogue.has_alpha;
