@@ -20,7 +20,7 @@ static const cli_name images[] = {{"ptx", EMIT_PTX}, {"cubin", EMIT_CUBIN}, {NUL
 
 static const cli_option own[] = {
     {"emit", CLI_CHOICE, offsetof(compile_options, emit),
-     "Which image to write: ptx or cubin; default: what the file's name ends in.", "kind", .names = images},
+     "The image to write: ptx or cubin; default: the ending of the file's name.", "kind", .names = images},
     {NULL},
 };
 
@@ -99,8 +99,8 @@ const cli_command cli_compile = {
     .operands = "<jxkxl>",
     .operand_count = {1, 1},
     .summary = "compile a request to PTX or CUBIN, and report its resources",
-    .text = "The kernel is kept in the store as for a run. With -o the image is written too; its kind follows from the file's "
-            "name. Needs NVRTC and no GPU. The report goes to stdout, to stderr if stdout takes the image.",
+    .text = "The kernel is kept in the store as for a run. With -o the image is written too; its kind follows from the "
+            "file's name. Needs NVRTC but no GPU. The report goes to stdout, or to stderr if the image goes to stdout.",
     .example = "tilejit compile 512x300x700\n"
                "tilejit compile 512x300x700 --arch sm_80 -o kernel.cubin",
     .takes = {{&cli_output_group, offsetof(compile_options, output)},

@@ -73,8 +73,8 @@ const cli_command cli_generate = {
     .operands = "<jxkxl>",
     .operand_count = {1, 1},
     .summary = "print the CUDA source of a request",
-    .text = "The text is what the compiler gets: one kernel, with this request's numbers in it. Without a config it is the one "
-            "that the library chooses for the device, or for that of --arch. Needs neither compiler nor GPU.",
+    .text = "Prints the source that the compiler gets: one kernel, with the numbers of this request in it. Without a config "
+            "the library chooses one for the device, or for the device of --arch. Needs neither compiler nor GPU.",
     .example = "tilejit generate 512x300x700\n"
                "tilejit generate 512x300x700 --arch sm_80\n"
                "tilejit generate 512x300x700 --any k --tile-width 8 -o kernel.cu",

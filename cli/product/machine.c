@@ -27,16 +27,18 @@ static const cli_option own[] = {
      "auto (default): a GPU if there is one, else the emulator; a CUDA device, counted from 0; emulator, or emulator:sm_80: "
      "compute on the CPU.",
      "which"},
-    {"cache-dir", CLI_TEXT, AT(cache_dir), "Where kernels are kept; default: $TILEJIT_CACHE_DIR, then the user's cache folder.",
+    {"cache-dir", CLI_TEXT, AT(cache_dir),
+     "The folder of stored kernels; default: $TILEJIT_CACHE_DIR, then the user's cache "
+     "folder.",
      "folder", .low = 1},
-    {"no-cache", CLI_FLAG, AT(no_cache), "Leave the disk alone: kernels live in memory only.", .low = 1},
+    {"no-cache", CLI_FLAG, AT(no_cache), "Do not use the disk: keep kernels in memory only.", .low = 1},
     {"nvrtc", CLI_TEXT, AT(nvrtc), "The libnvrtc to use; default: $TILEJIT_NVRTC, then a search.", "path"},
     {"driver", CLI_TEXT, AT(driver), "The libcuda to use; default: $TILEJIT_DRIVER, then libcuda.so.1.", "path"},
     {"remote", CLI_TEXT, AT(remote),
-     "A server to share kernels and records with, as redis://host?trust=FILE; empty: none; default: $TILEJIT_REMOTE.",
-     "address", .low = 1},
+     "A server that shares kernels and records, as redis://host?trust=FILE; empty: none; default: $TILEJIT_REMOTE.", "address",
+     .low = 1},
     {"dump-dir", CLI_TEXT, AT(dump_dir),
-     "Write every built kernel's text, PTX, CUBIN and log here too; default: $TILEJIT_DUMP.", "folder"},
+     "Write every compiled kernel's source, PTX, CUBIN and log here too; default: $TILEJIT_DUMP.", "folder"},
     {NULL},
 };
 

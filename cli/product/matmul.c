@@ -33,22 +33,24 @@ static const cli_option own[] = {
     {"scale-m", CLI_TEXT, AT(scale[TJ_MATRIX_M]),
      "Numbers that multiply the rows of M . N: an array of j x 1, or one of 1 x 1 for all.", "S.npy"},
     {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]),
-     "The same for its columns: 1 x l, or 1 x 1. Of weights the scales of either option may lie along k: so many rows as k has "
-     "parts, of j or l numbers each.",
+     "The same for its columns: 1 x l, or 1 x 1. For weights the scales of either option may lie along k: one row for each "
+     "part of k, of j or l numbers.",
      "S.npy"},
     {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
-     "Quantise P, and write the scales that the kernel finds to this file. P is of --p-dtype e4m3, e5m2, s8 or e2m1.", "S.npy"},
+     "Quantise P, and write the scales that the kernel computes to this file. P is of --p-dtype e4m3, e5m2, s8 or e2m1.",
+     "S.npy"},
     {"form-m", CLI_TEXT, AT(form[TJ_MATRIX_M]),
-     "The type and the block of --scale-m, and how they lie, such as f32:1x128:row-by-row (docs/scales.md).", "form"},
+     "The type, the block and the layout of --scale-m, such as f32:1x128:row-by-row (docs/scales.md).", "form"},
     {"form-n", CLI_TEXT, AT(form[TJ_MATRIX_N]), "The same for --scale-n, such as f16:1x32:zero=u4.", "form"},
     {"form-p", CLI_TEXT, AT(form[TJ_MATRIX_P]), "The same for --scale-p; default: f32:1x128:row-by-row.", "form"},
-    {"scale-k", CLI_INT, AT(scale_k), "Elements of k that each scale along k is for; default: k divided by the parts.",
+    {"scale-k", CLI_INT, AT(scale_k), "Elements of k for each scale along k; default: k divided by the number of parts.",
      "elements", 1, INT32_MAX},
-    {"zero-n", CLI_TEXT, AT(zero_n), "Zero points of N, for a --format or --form-n that has them; they lie as the scales do.",
+    {"zero-n", CLI_TEXT, AT(zero_n),
+     "Zero points of N, for a --format or --form-n that has them, in the layout of the "
+     "scales.",
      "Z.npy"},
-    {"whole-n", CLI_TEXT, AT(whole_n), "The one number that multiplies all of N, for a --format or --form-n that has it.",
-     "W.npy"},
-    {"order", CLI_CHOICE, AT(order), "How P is written: C (row by row, the default unless C.npy is F) or F.", "order",
+    {"whole-n", CLI_TEXT, AT(whole_n), "A number that multiplies all of N, for a --format or --form-n that has one.", "W.npy"},
+    {"order", CLI_CHOICE, AT(order), "The order of P in the file: C (row by row, the default unless C.npy is F) or F.", "order",
      .names = orders},
     {"keep", CLI_FLAG, AT(keep), "Write P even if it did not pass its check.", .low = 1},
     {"compile-only", CLI_FLAG, AT(compile_only), "Generate, compile and store the kernel; run nothing, write no P.", .low = 1},
@@ -702,9 +704,8 @@ const cli_command cli_matmul = {
     .operand_count = {2, 2},
     .summary = "multiply two matrices in NumPy files",
     .text = "Writes P = M . N to the file of -o. M and N are arrays of rank 2, or of rank 3: then the first axis counts "
-            "products. Their order, C or F, is taken as it is; nothing is transposed in memory.\n\n"
-            "P is compared with the product in float64 before it is written, and is not written if it differs by more than "
-            "rounding can explain.",
+            "products. Their order may be C or F; nothing is transposed in memory.\n\nP is compared with the product in "
+            "float64 before it is written, and is not written if it differs by more than rounding can explain.",
     .example = "tilejit matmul M.npy N.npy -o P.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --alpha 0.5 --beta 1 --c C.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --epilogue 'gelu(acc + bias[col])' --with bias=bias.npy\n"

@@ -12,9 +12,9 @@ static const double DEFAULT_CHECK_FLOP = 2e10;
 
 static const cli_option own[] = {
     {"no-check", CLI_FLAG, offsetof(cli_check_options, no_check), "Do not compare P with the product in float64.", .low = 1},
-    {"check", CLI_FLAG, offsetof(cli_check_options, no_check), "Do compare (the default)."},
+    {"check", CLI_FLAG, offsetof(cli_check_options, no_check), "Compare P with the product in float64 (the default)."},
     {"check-budget", CLI_REAL, offsetof(cli_check_options, budget),
-     "How much work the comparison may be; beyond it, whole rows of P are sampled. Default 2e10.", "flop", 1},
+     "Limit of the work of the comparison, in FLOP; above it, whole rows of P are sampled. Default 2e10.", "flop", 1},
     {NULL},
 };
 

@@ -18,12 +18,14 @@ typedef struct prove_options {
 #define AT(field) offsetof(prove_options, field)
 
 static const cli_option own[] = {
-    {"config", CLI_TEXT, AT(request.config), "Prove this config, in one line, in place of what the library chooses.", "text"},
+    {"config", CLI_TEXT, AT(request.config), "Prove this config, in one line, in place of the library's choice.", "text"},
     {"family", CLI_TEXT, AT(family), "Prove the default config of this family.", "name", .offered = cli_family_at},
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"cases", CLI_TEXT, AT(cases),
-     "Where to write what the makers of the compiler need of a kernel that failed; default: tilejit-cases, here.", "folder"},
-    {"resume", CLI_FLAG, AT(resume), "Pass over kernels that were proven on such a device with its driver.", .low = 1},
+     "The folder for files about a kernel that failed, for the compiler's developers; default: tilejit-cases in the current "
+     "folder.",
+     "folder"},
+    {"resume", CLI_FLAG, AT(resume), "Skip kernels that were proven on such a device with its driver.", .low = 1},
     {NULL},
 };
 
@@ -172,12 +174,12 @@ const cli_command cli_prove = {
     .operands = "[jxkxl ...]",
     .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "run kernels between guards on the device and compare them",
-    .text = "A compiler can be wrong. A proof runs the kernel of a shape once on random operands between guard bands, and "
-            "compares P with what the textbook's kernel, naive, computes on the same device; of a large P it compares some "
-            "lines. The result is kept next to the stored kernel, for this device and driver.\n\n"
-            "A kernel that fails is named and never launched here again; the library's next choice is proven in its place. Its "
-            "CUDA text, PTX, CUBIN, log and a description are written to the folder of --cases, for a report to the makers of "
-            "the compiler. Exits with 3 if a kernel failed.",
+    .text = "A compiler can have a bug. A proof runs the kernel of a shape once on random operands between guard bands, and "
+            "compares P with the result of the textbook's kernel, naive, on the same device; of a large P it compares some "
+            "rows. The result is kept next to the stored kernel, for this device and driver.\n\nA kernel that fails is named "
+            "and never launched here again; the library's next choice is proven in its place. Its CUDA source, PTX, CUBIN, "
+            "log and a description are written to the folder of --cases, for a report to the compiler's developers. Exits "
+            "with 3 if a kernel failed.",
     .example = "tilejit prove 512x300x700\n"
                "tilejit prove --shapes shapes.csv --dtype f16\n"
                "tilejit prove 64x264x32 --dtype f64 --config simt:bm=64,bn=128,bk=8,tm=8,tn=4",

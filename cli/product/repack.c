@@ -76,11 +76,11 @@ const cli_command cli_repack = {
     .name = "repack",
     .operands = "<W.npy>",
     .operand_count = {1, 1},
-    .summary = "write weights of 4 bits in the order that tensor cores take them in",
+    .summary = "write weights of 4 bits in the order in which tensor cores take them",
     .text =
         "Reads an array of bytes (u8), two weights of s4, u4 or e2m1 in each, whose rows lie along k: l x (k / 2), or with a "
         "dimension more for experts. Blocks of 32 neighbours along k change their order; shape and scales stay. A product "
-        "takes such weights with --repacked-n, and needs fewer instructions for them (docs/scales.md).",
+        "takes such weights with --repacked-n, and needs fewer instructions to widen them (docs/scales.md).",
     .example = "tilejit repack W.npy -o R.npy\n"
                "tilejit matmul X.npy R.npy -o P.npy --format mxfp4 --repacked-n --scale-n S.npy\n"
                "tilejit repack R.npy -o W.npy --undo",

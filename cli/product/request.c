@@ -67,28 +67,27 @@ static const char *format_at(size_t index)
 
 static const cli_option of_problem[] = {
     {"format", CLI_TEXT, AT(format),
-     "Types and scales as quantisers write them together, with an N that lies as l x k (docs/scales.md):", "name",
+     "Types and scales of a quantiser's format, with an N that is stored as l x k (docs/scales.md):", "name",
      .offered = format_at},
     {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
     {"n-dtype", CLI_TEXT, AT(n_dtype),
-     "That of N alone: e4m3 goes with e5m2, s8 with u8, weights of 8 or 4 bits with f32, f16 and bf16, and those of 4 bits "
-     "with e4m3.",
+     "Element type of N, if it differs: e4m3 goes with e5m2, s8 with u8, weights of 8 or 4 bits with f32, f16 and bf16, and "
+     "those of 4 bits with e4m3.",
      "type", .offered = input_type_at},
     {"p-dtype", CLI_TEXT, AT(p_dtype),
      "Element type of P and C; default: that of M and N, f32 for e4m3 and e5m2, s32 for s8 and u8.", "type",
      .offered = type_at},
     {"compute", CLI_TEXT, AT(compute),
-     "How products are summed; default: f64 for f64, s32 for integers, f32 for the rest. tf32 lets tensor cores round M and N "
-     "of f32; f32_split is as accurate as f32, by tensor cores; f32_fp8 lets those of 8-bit floats add 128 products with 13 "
-     "bits.",
+     "The arithmetic of the sums; default: f64 for f64, s32 for integers, f32 for the other types. tf32 lets tensor cores "
+     "round M and N of f32; f32_split is as accurate as f32, with tensor cores; f32_fp8 lets tensor cores for 8-bit floats "
+     "add 128 products with 13 bits.",
      "type", .offered = compute_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
     {"repacked-m", CLI_FLAG, AT(m.repacked), "M holds weights of 4 bits in the order of tilejit repack.", .low = 1},
     {"repacked-n", CLI_FLAG, AT(n.repacked), "The same for N.", .low = 1},
     {"any", CLI_TEXT, AT(any),
-     "What the kernel takes as arguments instead of having it baked in: j, k, l, ld, batch, stride, separated by commas, or "
-     "all.",
+     "Numbers that are arguments of the kernel instead of constants: j, k, l, ld, batch, stride, separated by commas, or all.",
      "list"},
     {"multiple-of", CLI_TEXT, AT(multiple_of), "Promises for dimensions in --any, such as j=16,k=8.", "list"},
     {"overlap", CLI_FLAG, AT(overlap),
@@ -108,7 +107,7 @@ static const char *grouped_at(size_t index)
 }
 
 static const cli_option of_layout[] = {
-    {"layout-m", CLI_CHOICE, AT(m.layout), "How M lies in memory: row (default) or col.", "order", .names = orders},
+    {"layout-m", CLI_CHOICE, AT(m.layout), "The layout of M in memory: row (default) or col.", "order", .names = orders},
     {"layout-n", CLI_CHOICE, AT(n.layout), "The same for N.", "order", .names = orders},
     {"layout-p", CLI_CHOICE, AT(p.layout), "The same for P and C.", "order", .names = orders},
     {"ld-m", CLI_INT, AT(m.ld), "Elements from one stored row (column) of M to the next; default: no padding.", "elements", 1,
@@ -116,23 +115,31 @@ static const cli_option of_layout[] = {
     {"ld-n", CLI_INT, AT(n.ld), "The same for N.", "elements", 1, MAX_LD},
     {"ld-p", CLI_INT, AT(p.ld), "The same for P.", "elements", 1, MAX_LD},
     {"ld-c", CLI_INT, AT(c.ld), "The same for C.", "elements", 1, MAX_LD},
-    {"batch", CLI_INT, AT(batch), "How many products of this shape; default 1.", "count", 1, INT32_MAX},
+    {"batch", CLI_INT, AT(batch), "Number of products of this shape; default 1.", "count", 1, INT32_MAX},
     {"groups", CLI_TEXT, AT(groups),
-     "How many products follow each other in the rows of M and P, each with an N of its own; j is all of their rows.", "count"},
+     "Number of products that follow each other in the rows of M and P, each with an N of its own; j is the sum of their "
+     "rows.",
+     "count"},
     {"offsets", CLI_TEXT, AT(offsets),
-     "Where the offsets of groups lie, and their type: device (default) and host have 4 bytes each, device64 and host64 8.",
+     "The memory of the offsets of groups, and their type: device (default) and host have 4 bytes each, device64 and host64 "
+     "8.",
      "where", .offered = offsets_at},
     {"grouped", CLI_TEXT, AT(grouped),
-     "How groups lie: packed (default), with rows one group after the other; masked, each with room for j / groups rows and a "
-     "count of the rows in use; or along-k, which divide k.",
+     "The storage of groups: packed (default), one group after the other; masked, each with space for j / groups rows and a "
+     "count of the rows in use; or along-k, which divides k.",
      "how", .offered = grouped_at},
-    {"gather", CLI_FLAG, AT(gather), "An index of each launch says which row of M each row of the product is made of.",
+    {"gather", CLI_FLAG, AT(gather),
+     "Gather the rows of M: an index of each launch names the row of M for each row of the "
+     "product.",
      .low = 1},
-    {"scatter", CLI_FLAG, AT(scatter), "An index of each launch says to which row of P each row of the product is stored.",
+    {"scatter", CLI_FLAG, AT(scatter),
+     "Scatter the rows of P: an index of each launch names the row of P for each row of "
+     "the product.",
      .low = 1},
     {"combine", CLI_TEXT, AT(combine),
-     "How many rows of the product each row of P adds up, each times a factor, as an index of each launch says.", "count"},
-    {"expected", CLI_TEXT, AT(expected), "Rows that most masked groups have, for which the config is chosen.", "count"},
+     "Number of rows of the product that each row of P adds up, each times a factor; an index of each launch names the rows.",
+     "count"},
+    {"expected", CLI_TEXT, AT(expected), "Number of rows that most masked groups have; the config is chosen for it.", "count"},
     {"stride-m", CLI_INT, AT(m.stride),
      "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
      "kernel takes an array of pointers to them; pointers16: the same, each aligned to 16 bytes.",
@@ -153,39 +160,43 @@ static const char *scale_at(size_t index)
 
 static const cli_option of_scales[] = {
     {"scale-m", CLI_TEXT, AT(scale[TJ_MATRIX_M]),
-     "The product is multiplied by scales of M: one number, or one for each of its rows; of weights also along-k, one for each "
-     "row "
-     "and every --scale-k elements of it.",
+     "Multiply the product by scales of M: one number, or one for each of its rows; for weights also along-k, one for each "
+     "row and every --scale-k elements of it.",
      "how", .offered = scale_at},
-    {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]), "And by scales of N: one number, one for each of its columns, or along-k.",
+    {"scale-n", CLI_TEXT, AT(scale[TJ_MATRIX_N]),
+     "The same by scales of N: one number, one for each of its columns, or "
+     "along-k.",
      "how", .offered = scale_at},
     {"scale-p", CLI_TEXT, AT(scale[TJ_MATRIX_P]),
-     "Quantise P, of e4m3, e5m2, s8 or e2m1, with scales that the kernel finds and stores: each, for one of each row, or such "
-     "as "
-     "f32:1x128:row-by-row or e8m0:1x32, for one of 128 or 32 columns of a row.",
+     "Quantise P, of e4m3, e5m2, s8 or e2m1, with scales that the kernel computes and stores: each, for one scale per row, "
+     "or such as f32:1x128:row-by-row or e8m0:1x32, for one scale per 128 or 32 columns of a row.",
      "how"},
-    {"scale-k", CLI_TEXT, AT(scale_k), "Elements of k that each scale along k is for, such as 32, 64 or 128.", "elements"},
+    {"scale-k", CLI_TEXT, AT(scale_k), "Elements of k for each scale along k, such as 32, 64 or 128.", "elements"},
     {NULL},
 };
 
 static const cli_option of_scalars[] = {
-    {"alpha", CLI_REAL, AT(alpha), "P = alpha * M . N; given, it is an argument of the kernel.", "number"},
-    {"beta", CLI_REAL, AT(beta), "Adds beta * C; given, it is an argument of the kernel. With 0, C is not read.", "number"},
+    {"alpha", CLI_REAL, AT(alpha), "P = alpha * M . N. If it is given, alpha is an argument of the kernel.", "number"},
+    {"beta", CLI_REAL, AT(beta), "Add beta * C. If it is given, beta is an argument of the kernel. With 0, C is not read.",
+     "number"},
     {"epilogue", CLI_TEXT, AT(epilogue),
-     "What becomes of each sum before it is stored, such as 'gelu(acc + bias[col])': an expression over acc, row, col, alpha, "
-     "beta, "
-     "c, and operands of any other name, which are indexed by [row], [col], [row, col], [0] or not at all.",
+     "The operation on each accumulator before it is stored, such as 'gelu(acc + bias[col])': an expression over acc, row, "
+     "col, alpha, beta, c, and operands of any other name, which are indexed by [row], [col], [row, col], [0] or not at all.",
      "expression"},
     {"with", CLI_TEXT, AT(with),
-     "What the operands of --epilogue are: slope=0.1, and for matmul bias=bias.npy, separated by commas.", "list"},
+     "Values of the operands of --epilogue: slope=0.1, and for matmul bias=bias.npy, separated by commas.", "list"},
     {NULL},
 };
 
 static const cli_option of_config[] = {
-    {"config", CLI_TEXT, AT(config), "How to compute it, in one line: tiled:tile_width=16,shared=static,boundary=jl.", "text"},
+    {"config", CLI_TEXT, AT(config),
+     "The family and its parameters, in one line: "
+     "tiled:tile_width=16,shared=static,boundary=jl.",
+     "text"},
     {"family", CLI_TEXT, AT(family),
-     "The family alone; see tilejit families. Options below change single parameters of it, of tiled if none is named.", "name",
-     .offered = cli_family_at},
+     "The family, without parameters; see tilejit families. Options below change single parameters of it, or of tiled if "
+     "none is named.",
+     "name", .offered = cli_family_at},
     {"tile-width", CLI_TEXT, AT(tile_width), "TILE_WIDTH: 4 to 32.", "w"},
     {"shared", CLI_TEXT, AT(shared), "Shared memory: static or dynamic.", "kind"},
     {"rows", CLI_TEXT, AT(rows), "Which block index counts rows of P: y (the textbook's) or x.", "axis"},

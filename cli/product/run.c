@@ -22,15 +22,15 @@ typedef struct run_options {
 #define AT(field) offsetof(run_options, field)
 
 static const cli_option own[] = {
-    {"seed", CLI_INT, AT(seed), "Of the random matrices; default 1.", "number", 0, INT64_MAX - 2, .initial = 1},
+    {"seed", CLI_INT, AT(seed), "Seed of the random matrices; default 1.", "number", 0, INT64_MAX - 2, .initial = 1},
     {"group-rows", CLI_TEXT, AT(group_rows),
      "Rows of each group, such as 5,0,17: j at most in all, or j / groups in each masked group. Default: rows fall to groups "
      "at "
      "random. Without --groups the list has as many groups as numbers.",
      "list"},
-    {"count", CLI_FLAG, AT(counts), "Count what the kernel does: loads, sectors, bank conflicts, FMAs. On the emulator only.",
+    {"count", CLI_FLAG, AT(counts), "Count the kernel's loads, sectors, bank conflicts and FMAs. On the emulator only.",
      .low = CLI_COUNT},
-    {"count-lines", CLI_FLAG, AT(counts), "The same, line by line of the CUDA text as well.", .low = CLI_COUNT_LINES},
+    {"count-lines", CLI_FLAG, AT(counts), "The same, and also for each line of the CUDA source.", .low = CLI_COUNT_LINES},
     {"compile-only", CLI_FLAG, AT(compile_only), "Generate, compile and store the kernel; run nothing.", .low = 1},
     {"no-run", CLI_FLAG, AT(compile_only), "The same.", .low = 1},
     {NULL},

@@ -12,10 +12,9 @@ static const cli_name levels[] = {
 
 static const cli_option common[] = {
     {"json", CLI_FLAG, offsetof(cli_call, is_json), "Print one JSON object on stdout, also for a failure.", .low = 1},
-    {"log", CLI_CHOICE, offsetof(cli_call, log_level), "Tell on stderr what is going on: error, warning, info, debug.", "level",
-     .names = levels},
+    {"log", CLI_CHOICE, offsetof(cli_call, log_level), "Log to stderr: error, warning, info, debug.", "level", .names = levels},
     {"verbose", CLI_FLAG, offsetof(cli_call, log_level), "The same as --log info.", .low = TJ_LOG_INFO},
-    {"help", CLI_FLAG, offsetof(cli_call, is_help), "Say what the command does, and stop.", .low = 1, .letter = 'h'},
+    {"help", CLI_FLAG, offsetof(cli_call, is_help), "Describe the command, and exit.", .low = 1, .letter = 'h'},
     {NULL},
 };
 

@@ -222,8 +222,8 @@ const cli_command cli_completion = {
     .operands = "<bash|zsh|fish>",
     .operand_count = {1, CLI_MAX_OPERANDS},
     .summary = "print a script that completes words in a shell",
-    .text = "An installed TileJIT is completed already: the scripts are where shells look for them. \"completion words -- WORD "
-            "...\" is what they ask: what may follow on the command line.",
+    .text = "An installed TileJIT has its scripts where shells search for them. They call \"completion words -- WORD ...\" "
+            "to get the words that may follow on the command line.",
     .example = ". <(tilejit completion bash)\n"
                "tilejit completion zsh > ~/.zfunc/_tilejit\n"
                "tilejit completion fish | source",

@@ -11,8 +11,8 @@
 
 static const cli_option own[] = {
     {"output", CLI_TEXT, 0,
-     "Write here; - is stdout, and the report goes to stderr then. A file is replaced whole or not at all.", "file",
-     .letter = 'o'},
+     "Write to this file; - is stdout, and the report then goes to stderr. A file is replaced as a whole or not at all.",
+     "file", .letter = 'o'},
     {NULL},
 };
 

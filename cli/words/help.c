@@ -368,19 +368,19 @@ static cli_exit man(cli_call *call, tj_error *err)
 const cli_command cli_help = {.name = "help",
                               .operands = "[command]",
                               .operand_count = {0, 2},
-                              .summary = "say what a command does",
-                              .text = "Without a command: the list of commands.",
+                              .summary = "describe a command",
+                              .text = "Without a command, lists all commands.",
                               .example = "tilejit help run",
                               .run = help,
                               .is_hidden = true};
 const cli_command cli_version = {.name = "version",
                                  .summary = "print the version",
-                                 .text = "The version of the library that is loaded.",
+                                 .text = "Prints the version of the library that is loaded.",
                                  .run = version,
                                  .is_hidden = true};
 const cli_command cli_man = {.name = "man",
                              .summary = "print the man page",
-                             .text = "In troff, from the same tables as --help.",
+                             .text = "Prints it in troff, from the same tables as --help.",
                              .example = "tilejit man > tilejit.1",
                              .run = man,
                              .is_hidden = true};

@@ -268,7 +268,7 @@ Test(command, completes_words_from_its_tables)
                  0),
               "%s", out);
     cr_expect(eq(int, shell("$T completion words -- run --layout-m"), 0));
-    cr_expect(strstr(out, "--layout-m\tHow M lies in memory\n") != NULL, "%s", out);
+    cr_expect(strstr(out, "--layout-m\tThe layout of M in memory\n") != NULL, "%s", out);
     cr_expect(strstr(out, "--alpha\tP = alpha * M . N\n") != NULL, "%s", out);
 }
 
