@@ -21,11 +21,11 @@ typedef struct trace_options {
 
 static const cli_option own[] = {
     {"csv", CLI_TEXT, AT(csv), "Write a list of shapes, which tilejit tune --shapes reads; - is stdout.", "file"},
-    {"html", CLI_TEXT, AT(html), "Write a page with the products by time; it fetches nothing.", "file"},
-    {"stacks", CLI_FLAG, AT(has_stacks), "Say from which C and Python stacks a product is called, of the calls that are timed.",
+    {"html", CLI_TEXT, AT(html), "Write a web page with the products by time; it loads nothing.", "file"},
+    {"stacks", CLI_FLAG, AT(has_stacks), "Print the C and Python stacks that call a product, for the calls that are timed.",
      .low = 1},
     {"measure", CLI_FLAG, AT(must_measure),
-     "Tune each product that has no record for a second, in place of asking the model. No record is kept.", .low = 1},
+     "Tune each product that has no record for a second, instead of using the model. No record is kept.", .low = 1},
     {NULL},
 };
 
@@ -120,7 +120,7 @@ const cli_command cli_trace = {
     .name = "trace",
     .operands = "-- <program> [arguments]",
     .runs_program = true,
-    .summary = "run a program, and say what its cuBLAS products would gain",
+    .summary = "run a program, and estimate the gain of TileJIT for its cuBLAS products",
     .text =
         "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, "
         "and times it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured "

@@ -15,36 +15,42 @@
 const cli_name tune_strategies[] = {{"search", TJ_SEARCH}, {"model", TJ_MODEL}, {"exhaustive", TJ_EXHAUSTIVE}, {NULL}};
 
 static const cli_option own[] = {
-    {"family", CLI_TEXT, AT(family), "Look in this family alone; default: in all. See tilejit families.", "name",
+    {"family", CLI_TEXT, AT(family), "Search only this family; default: all. See tilejit families.", "name",
      .offered = cli_family_at},
     {"strategy", CLI_CHOICE, AT(strategy),
-     "search (default): what promises most; model: only what the model ranks highest; exhaustive: every config.", "name",
-     .names = tune_strategies},
+     "search (default): configs with the largest expected improvement; model: only those that the model ranks highest; "
+     "exhaustive: every config.",
+     "name", .names = tune_strategies},
     {"budget", CLI_TEXT, AT(budget), TUNE_BUDGET_SUMMARY, "time"},
     {"evaluations", CLI_INT, AT(evaluations), TUNE_EVALUATIONS_SUMMARY, "count", 1, INT64_C(1) << 40},
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"shard", CLI_TEXT, AT(shard),
-     "Only every n-th of the shapes, beginning with number i: 0/4 to 3/4 are four parts that together are all of them.", "i/n"},
-    {"devices", CLI_TEXT, AT(devices), "GPUs that share the shapes, at most 16, such as 0,1; default: one, that of --device.",
+     "Tune only every n-th shape, beginning with number i: 0/4 to 3/4 are four parts that together are all shapes.", "i/n"},
+    {"devices", CLI_TEXT, AT(devices), "GPUs that share the shapes, at most 16, such as 0,1; default: the one of --device.",
      "list"},
     {"resume", CLI_FLAG, AT(resume),
-     "Pass over shapes that have a record already, of a tuning that was not cancelled or of as many evaluations.", .low = 1},
+     "Skip shapes that have a record of a tuning that was not cancelled, or, with --evaluations, that tried at least this "
+     "number of configs.",
+     .low = 1},
     {"threads", CLI_INT, AT(threads), "Threads that compile, for each device; default: a thread for each processor in all.",
      "count", 1, 64},
-    {"seed", CLI_INT, AT(seed), "Of operands and search; default 1.", "number", 0, INT64_MAX - 8, .initial = 1},
-    {"warm", CLI_FLAG, AT(is_warm), "Time with the operands left in the L2; default: they rotate beyond it.", .low = 1},
-    {"no-record", CLI_FLAG, AT(no_record), "Keep no record of what was found.", .low = 1},
-    {"trials", CLI_TEXT, AT(trials), "Write every config that was tried here, one a line: what bench_tuner reads; - is stdout.",
+    {"seed", CLI_INT, AT(seed), "Seed of operands and search; default 1.", "number", 0, INT64_MAX - 8, .initial = 1},
+    {"warm", CLI_FLAG, AT(is_warm), "Time with the operands in the L2; default: they rotate, and are not in the L2.", .low = 1},
+    {"no-record", CLI_FLAG, AT(no_record), "Keep no record of the result.", .low = 1},
+    {"trials", CLI_TEXT, AT(trials),
+     "Write every config that was tried here, one per line, as input of bench_tuner; - is "
+     "stdout.",
      "file"},
     {"export", CLI_TEXT, AT(export_to), "Write all records of the store to a file; - is stdout. Tunes nothing.", "file"},
     {"import", CLI_TEXT, AT(import_from),
-     "Keep the records of files, separated by commas, where they are better founded; T4 files of other tools need a shape.",
+     "Keep the records of files, separated by commas, if their evidence is better than that of the store's records; T4 files "
+     "of other tools need a shape.",
      "files"},
     {"merge", CLI_TEXT, AT(merge),
      "Merge the records of files, separated by commas, into the file of -o; of a folder, its *.json. Tunes nothing.", "files"},
     {"pack-trials", CLI_TEXT, AT(pack_trials),
-     "Write to the file of -o a table of one device's trials, by which configs of similar problems are chosen. Takes files of "
-     "--trials and tables, separated by commas, later ones last. Tunes nothing.",
+     "Write to the file of -o a table of one device's trials, by which configs of similar problems are chosen. Reads files "
+     "of --trials and tables, separated by commas, the oldest first. Tunes nothing.",
      "files"},
     {"t4", CLI_FLAG, AT(is_t4), "--export and --merge write Kernel Tuner's T4 format.", .low = 1},
     {NULL},
@@ -329,11 +335,11 @@ const cli_command cli_tune = {
     .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "find the fastest config of shapes by measuring, and keep it",
     .text = "Tries configs of all families on the device, verifies those that take the lead against float64, compares the "
-            "fastest few in turns, and keeps the winner as a record: from then on tilejit and the library choose it for that "
-            "shape on that kind of device. The default is always among the finalists, so nothing gets slower.\n\n"
-            "It needs a GPU. --device emulator only tries whether configs compute the product: no time is measured there, and "
-            "no record kept.\n\n"
-            "Ctrl-C ends it soon and keeps what was found. With a terminal on stderr, progress is shown there.",
+            "fastest few in interleaved rounds, and keeps the winner as a record: from then on tilejit and the library "
+            "choose it for that shape on that kind of device. The default is always among the finalists, so nothing gets "
+            "slower.\n\nIt needs a GPU. --device emulator only checks that configs compute the product: it measures no time "
+            "and keeps no record.\n\nCtrl-C ends the tuning soon and keeps its findings. With a terminal on stderr, progress "
+            "is shown there.",
     .example = "tilejit tune 4096x4096x4096\n"
                "tilejit tune 16x4096x4096 --budget 60s --evaluations 200\n"
                "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
