@@ -24,18 +24,17 @@ enum { WORKSPACE_BYTES = 64 << 20, MOST_ROUNDS = 41 };
 
 static const cli_option own[] = {
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
-    {"only", CLI_TEXT, AT(only), "These of them alone: names such as 512x300x700, and categories, separated by commas.",
+    {"only", CLI_TEXT, AT(only), "Time only these shapes: names such as 512x300x700, and categories, separated by commas.",
      "list"},
     {"cublas", CLI_FLAG, AT(with_cublas),
-     "Race cuBLAS and the fastest of cuBLASLt's ways too. They are opened at run time; on the emulator there are none.",
-     .low = 1},
-    {"zero-shot", CLI_FLAG, AT(is_zero_shot_only), "The library's first choice alone, without what was tuned.", .low = 1},
+     "Time cuBLAS and the fastest algorithm of cuBLASLt too. They are opened at run time; the emulator has none.", .low = 1},
+    {"zero-shot", CLI_FLAG, AT(is_zero_shot_only), "Time only the library's first choice, without tuned configs.", .low = 1},
     {"config", CLI_TEXT, AT(config), "Take this config in place of the tuned ones, for every shape.", "text"},
     {"records", CLI_TEXT, AT(records),
      "Take the tuning records of these files, separated by commas; default: those of the store.", "files"},
-    {"rounds", CLI_INT, AT(rounds), "Samples of each contender, at most 41; default: as many as fit 1.5 s, from 7 on.", "count",
-     1, MOST_ROUNDS},
-    {"csv", CLI_TEXT, AT(csv), "Write every number here, a line as soon as a shape is done; - is stdout.", "file"},
+    {"rounds", CLI_INT, AT(rounds), "Samples of each kernel, at most 41; default: the number that fits in 1.5 s, at least 7.",
+     "count", 1, MOST_ROUNDS},
+    {"csv", CLI_TEXT, AT(csv), "Write every number here, one line for each shape when it is done; - is stdout.", "file"},
     {"html", CLI_TEXT, AT(html), "Write a page with the ratios, the roofline and all times.", "file"},
     {NULL},
 };
@@ -336,13 +335,12 @@ const cli_command cli_bench = {
     .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "time a list of shapes, tuned or not, next to cuBLASLt",
     .text =
-        "Times each shape as the library chooses its kernel without a record (zero-shot), as it was tuned, and with --cublas "
-        "as "
-        "cuBLAS computes it and as the fastest way that cuBLASLt's heuristic offers does. All take turns over the same random "
-        "operands, which rotate beyond the L2; a time is the median of the samples, by CUDA events around graphs of launches. "
-        "Every product is compared with float64. Means by category end the table; bench/README.md describes the method.\n\n"
-        "On the emulator products are checked and no time is measured: it is null in JSON and empty in CSV. The exit code is 3 "
-        "if a product was wrong, a peer's too.",
+        "Times each shape with the kernel that the library chooses without a record (zero-shot), with the tuned kernel, and "
+        "with --cublas by cuBLAS and by the fastest algorithm that cuBLASLt's heuristic offers. All take turns on the same "
+        "random operands, of which there are more than the L2 holds; a time is the median of the samples, by CUDA events "
+        "around graphs of launches. Every product is compared with float64. The table ends with means by category; "
+        "bench/README.md describes the method.\n\nOn the emulator products are checked and no time is measured: it is null "
+        "in JSON and empty in CSV. The exit code is 3 if a product was wrong, also one of cuBLAS.",
     .example = "tilejit bench 512x300x700\n"
                "tilejit bench --shapes shapes.csv --cublas --csv times.csv --html times.html\n"
                "tilejit bench --shapes shapes.csv --dtype bf16 --zero-shot --only square,odd",

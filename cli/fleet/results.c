@@ -14,7 +14,7 @@ typedef struct result_options {
 
 static const cli_option own[] = {
     {"class", CLI_TEXT, offsetof(result_options, class),
-     "Of which devices: the first digits of a class, or all; default: those like this machine's.", "id"},
+     "The class of devices: the first digits of a class, or all; default: that of this machine's devices.", "id"},
     {NULL},
 };
 
@@ -170,8 +170,8 @@ static cli_exit make_key(cli_call *call, tj_error *err)
 const cli_command cli_fleet_export = {
     .name = "fleet export",
     .summary = "write the records that a fleet found to a file",
-    .text =
-        "Those that a trusted key signed; how many others there are is said on stderr. tilejit tune --import reads the file.",
+    .text = "Writes the records that a trusted key signed; a line on stderr states the number of others. tilejit tune --import "
+            "reads the file.",
     .example = "tilejit fleet export -o records.json",
     .takes = {{&(const cli_group){"fleet export", own}},
               {&cli_output_group, offsetof(result_options, output)},
@@ -183,10 +183,9 @@ const cli_command cli_fleet_pin = {
     .name = "fleet pin",
     .operands = "<name>",
     .operand_count = {1, 1},
-    .summary = "give the records of now a name that never changes its meaning",
-    .text = "A job whose processes all run with redis://host?generation=NAME chooses by these records and no others, so that "
-            "all of them "
-            "choose the same kernels.",
+    .summary = "give the current records a name that never changes its meaning",
+    .text = "A job whose processes all run with redis://host?generation=NAME chooses by these records only, so that all of "
+            "them choose the same kernels.",
     .example = "tilejit fleet pin 2026-06",
     .takes = {{&(const cli_group){"fleet pin", own}}, {&cli_machine_group, offsetof(result_options, machine)}},
     .option_bytes = sizeof(result_options),
@@ -196,10 +195,9 @@ const cli_command cli_fleet_key = {
     .name = "fleet key",
     .operands = "<file>",
     .operand_count = {1, 1},
-    .summary = "make a key to sign what is shared",
-    .text =
-        "Writes the file, for those that write to a server (sign=FILE), and FILE.pub, a line for the list of those that read "
-        "(trust=FILE). Neither is ever overwritten.",
+    .summary = "make a key to sign shared records and images",
+    .text = "Writes the file, for processes that write to a server (sign=FILE), and FILE.pub, a line for the list of trusted "
+            "keys of processes that read (trust=FILE). It never overwrites an existing file.",
     .example = "tilejit fleet key ~/.config/tilejit.key",
     .run = make_key,
 };

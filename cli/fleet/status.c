@@ -15,8 +15,8 @@ typedef struct status_options {
 } status_options;
 
 static const cli_option own[] = {
-    {"watch", CLI_FLAG, offsetof(status_options, watch), "Again every two seconds, until Ctrl-C.", .low = 1},
-    {"poisoned", CLI_INT, offsetof(status_options, poisoned), "How many poisoned shapes of each class to list; default 10.",
+    {"watch", CLI_FLAG, offsetof(status_options, watch), "Repeat every two seconds, until Ctrl-C.", .low = 1},
+    {"poisoned", CLI_INT, offsetof(status_options, poisoned), "Number of poisoned shapes of each class to list; default 10.",
      "count", 0, 1000000, .initial = 10},
     {NULL},
 };
@@ -144,12 +144,10 @@ static cli_exit status(cli_call *call, tj_error *err)
 
 const cli_command cli_fleet_status = {
     .name = "fleet status",
-    .summary = "show how far a fleet is: progress, rate, workers, poisoned shapes",
+    .summary = "show the state of a fleet: progress, rate, workers, poisoned shapes",
     .text = "For each class of devices: shapes done and to go since the queue was last empty, shapes per second in the last "
-            "minute, and the "
-            "time that the rest will take at that rate; workers, dead ones among them; and the shapes that failed three times, "
-            "with the "
-            "reason.",
+            "minute, and the remaining time at that rate; workers, also dead ones; and the shapes that failed three times, "
+            "with the reason.",
     .example = "tilejit fleet status --watch",
     .takes = {{&(const cli_group){"fleet status", own}}, {&cli_machine_group, offsetof(status_options, machine)}},
     .option_bytes = sizeof(status_options),

@@ -15,10 +15,11 @@ typedef struct submit_options {
 
 static const cli_option of_submit[] = {
     {"class", CLI_TEXT, offsetof(submit_options, class),
-     "For which devices: the first digits of a class that tilejit fleet status lists, or all; default: those like this "
-     "machine's.",
+     "The class of devices: the first digits of a class that tilejit fleet status lists, or all; default: that of this "
+     "machine's devices.",
      "id"},
-    {"again", CLI_FLAG, offsetof(submit_options, again), "Shapes that have a record, and poisoned ones, too.", .low = 1},
+    {"again", CLI_FLAG, offsetof(submit_options, again), "Queue also shapes that have a record, and poisoned shapes.",
+     .low = 1},
     {NULL},
 };
 
@@ -126,9 +127,9 @@ typedef struct cancel_options {
 
 static const cli_option of_cancel[] = {
     {"class", CLI_TEXT, offsetof(cancel_options, class),
-     "Of which devices: the first digits of a class, or all; default: those like this machine's.", "id"},
+     "The class of devices: the first digits of a class, or all; default: that of this machine's devices.", "id"},
     {"poisoned", CLI_FLAG, offsetof(cancel_options, poisoned),
-     "Forget the poisoned shapes instead, so that they may be submitted again.", .low = 1},
+     "Remove the poisoned shapes instead, so that they may be submitted again.", .low = 1},
     {NULL},
 };
 
@@ -168,12 +169,10 @@ const cli_command cli_fleet_submit = {
     .name = "fleet submit",
     .operands = "<list>",
     .operand_count = {1, 1},
-    .summary = "queue shapes that many machines are to tune",
+    .summary = "queue shapes for many machines to tune",
     .text = "Reads a list of shapes as tilejit tune --shapes does (- is stdin) and puts them into the queue of a server, for "
-            "devices "
-            "like this machine's or those of --class. Shapes that are queued, have a record or are poisoned are passed over, "
-            "so a list may "
-            "be submitted as often as one likes.",
+            "devices like this machine's or those of --class. Shapes that are queued, have a record or are poisoned are "
+            "skipped, so a list may be submitted any number of times.",
     .example = "tilejit fleet submit shapes.csv --remote redis://head:6379\n"
                "tilejit fleet submit shapes.csv --class all --dtype bf16",
     .takes = {{&(const cli_group){"fleet submit", of_submit}},
@@ -184,8 +183,8 @@ const cli_command cli_fleet_submit = {
 };
 const cli_command cli_fleet_cancel = {
     .name = "fleet cancel",
-    .summary = "empty the queue of shapes that are to be tuned",
-    .text = "Workers finish what they have in hand. Records stay.",
+    .summary = "empty the queue of shapes to tune",
+    .text = "Workers finish the shapes that they have begun. Records stay.",
     .example = "tilejit fleet cancel --class all",
     .takes = {{&(const cli_group){"fleet cancel", of_cancel}}, {&cli_machine_group, offsetof(cancel_options, machine)}},
     .option_bytes = sizeof(cancel_options),

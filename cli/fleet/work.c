@@ -24,18 +24,21 @@ static const cli_option own[] = {
      .names = tune_strategies},
     {"budget", CLI_TEXT, AT(budget), TUNE_BUDGET_SUMMARY, "time"},
     {"evaluations", CLI_INT, AT(evaluations), TUNE_EVALUATIONS_SUMMARY, "count", 1, INT64_C(1) << 40},
-    {"family", CLI_TEXT, AT(family), "Look in this family alone; default: in all. See tilejit families.", "name",
+    {"family", CLI_TEXT, AT(family), "Search only this family; default: all. See tilejit families.", "name",
      .offered = cli_family_at},
     {"threads", CLI_INT, AT(threads), "Threads that compile; default: a thread for each processor.", "count", 1, 64},
-    {"seed", CLI_INT, AT(seed), "Of operands and search; default 1.", "number", 0, INT64_MAX - 8, .initial = 1},
+    {"seed", CLI_INT, AT(seed), "Seed of operands and search; default 1.", "number", 0, INT64_MAX - 8, .initial = 1},
     {"until-empty", CLI_FLAG, AT(until_empty), "End when the queue is empty; default: wait for more.", .low = 1},
-    {"name", CLI_TEXT, AT(name), "What this worker is called, unlike any other; default: host, process and a number.", "name"},
-    {"lease", CLI_TEXT, AT(lease), "A worker that is silent for so long is dead, and its shape another's; default 15s.",
+    {"name", CLI_TEXT, AT(name), "The unique name of this worker; default: host, process and a number.", "name"},
+    {"lease", CLI_TEXT, AT(lease),
+     "A worker that is silent for this time counts as dead, and another gets its shape; "
+     "default 15s.",
      "time"},
-    {"spool", CLI_TEXT, AT(spool), "Where records lie until the server has them; default: fleet-spool next to the store.",
+    {"spool", CLI_TEXT, AT(spool), "The folder for records until the server has them; default: fleet-spool next to the store.",
      "folder"},
     {"compile", CLI_TEXT, AT(compile),
-     "Measure nothing: compile ahead for the workers of a class, by the first digits of its id; needs no GPU.", "class"},
+     "Do not measure: compile in advance for the workers of a class, given by the first digits of its id; needs no GPU.",
+     "class"},
     {NULL},
 };
 
@@ -381,14 +384,10 @@ const cli_command cli_fleet_work = {
     .name = "fleet work",
     .summary = "tune the shapes that others queued, on one device",
     .text = "Takes one shape after the other from the queue of this device's class (its kind, NVRTC, and this version's "
-            "texts), tunes it as "
-            "tilejit tune does, and keeps the record here and on the server. Start one process for each GPU; give each its "
-            "--device.\n\n"
-            "Where the server is lost, the shape in hand is finished, its record waits in the spool, and work goes on when the "
-            "server is "
-            "back. A shape that fails three times, or whose worker dies three times, is poisoned: tilejit fleet status lists "
-            "it. Ctrl-C "
-            "gives the shape in hand back.",
+            "templates), tunes it as tilejit tune does, and keeps the record here and on the server. Start one process for "
+            "each GPU, with its --device.\n\nIf the server is lost, the worker finishes its shape, keeps the record in the "
+            "spool, and continues when the server is back. A shape that fails three times, or whose worker dies three times, "
+            "is poisoned: tilejit fleet status lists it. Ctrl-C returns the current shape to the queue.",
     .example = "tilejit fleet work --device 0 --remote 'redis://head:6379?sign=/etc/tilejit/fleet.key'\n"
                "tilejit fleet work --until-empty --budget 10s\n"
                "tilejit fleet work --compile 3f2a",

@@ -13,7 +13,9 @@ typedef struct clear_options {
 } clear_options;
 
 static const cli_option of_clear[] = {
-    {"damaged", CLI_FLAG, offsetof(clear_options, only_damaged), "Only the entries that tilejit cache verify would name.",
+    {"damaged", CLI_FLAG, offsetof(clear_options, only_damaged),
+     "Remove only the entries that tilejit cache verify would "
+     "name.",
      .low = 1},
     {NULL},
 };
@@ -237,15 +239,15 @@ static cli_exit path(cli_call *call, tj_error *err)
 const cli_command cli_cache_list = {
     .name = "cache list",
     .summary = "list the stored kernels and tuning records",
-    .text = "Kernels, most recently used first; then what tilejit tune found: the shape, its time and its config.",
+    .text = "Lists kernels, most recently used first, then the results of tilejit tune: the shape, its time and its config.",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = list,
 };
 const cli_command cli_cache_stats = {
     .name = "cache stats",
-    .summary = "sum the store up",
-    .text = "Where it is, how many kernels it holds, their size, how often they were read; and how many tuning records.",
+    .summary = "summarise the store",
+    .text = "Prints its folder, the number of kernels, their size, the number of reads, and the number of tuning records.",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = stats,
@@ -253,7 +255,7 @@ const cli_command cli_cache_stats = {
 const cli_command cli_cache_verify = {
     .name = "cache verify",
     .summary = "read every stored file and compare its checksum",
-    .text = "Names each damaged entry and exits with 1 if there is one. Damage never harms: such an entry is a miss, and is "
+    .text = "Names each damaged entry and exits with 1 if there is one. Damage does no harm: such an entry is a miss, and is "
             "replaced.",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
@@ -262,7 +264,7 @@ const cli_command cli_cache_verify = {
 const cli_command cli_cache_clear = {
     .name = "cache clear",
     .summary = "remove the stored kernels",
-    .text = "Tuning records stay, and files that are not the store's own.",
+    .text = "Tuning records stay, and so do files that the store did not write.",
     .example = "tilejit cache clear --damaged",
     .takes = {{&(const cli_group){"cache clear", of_clear}}, {&cli_machine_group, offsetof(clear_options, machine)}},
     .option_bytes = sizeof(clear_options),

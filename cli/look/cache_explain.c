@@ -145,9 +145,9 @@ const cli_command cli_cache_explain = {
     .name = "cache explain",
     .operands = "<jxkxl>",
     .operand_count = {1, 1},
-    .summary = "say field by field why a request would hit or miss",
-    .text = "Compares the key that tilejit run would look for here, or with --arch tilejit compile, with the stored entry that "
-            "shares most of it.",
+    .summary = "explain field by field why a request would hit or miss",
+    .text = "Compares the key that tilejit run would search for on this machine (with --arch: tilejit compile) with the "
+            "stored entry that shares the most fields.",
     .example = "tilejit cache explain 512x300x700",
     .takes = {{cli_request_groups, offsetof(explain_options, request), CLI_CONFIG},
               {&cli_machine_group, offsetof(explain_options, machine)}},

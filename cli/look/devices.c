@@ -106,7 +106,7 @@ static cli_exit devices(cli_call *call, tj_error *err)
 const cli_command cli_devices = {
     .name = "devices",
     .summary = "list the CUDA devices",
-    .text = "What the driver says of each device.",
+    .text = "Prints the driver's facts about each device.",
     .example = "tilejit devices --measure",
     .takes = {{&(const cli_group){"devices", own}}, {&cli_machine_group, offsetof(devices_options, machine)}},
     .option_bytes = sizeof(devices_options),

@@ -14,7 +14,7 @@ typedef struct explain_options {
 } explain_options;
 
 static const cli_option own[] = {
-    {"plot", CLI_FLAG, offsetof(explain_options, plots), "Draw the roofline in letters.", .low = 1},
+    {"plot", CLI_FLAG, offsetof(explain_options, plots), "Draw the roofline as text.", .low = 1},
     {NULL},
 };
 
@@ -328,12 +328,11 @@ const cli_command cli_explain = {
     .name = "explain",
     .operands = "<jxkxl> [config]",
     .operand_count = {1, 2},
-    .summary = "say what a kernel will move, what limits it, and how long it should take",
-    .text = "FLOP and bytes by memory space, exactly; blocks, occupancy and what limits it; the roofline; a predicted time, "
-            "term by term; which boundary checks are in, and why; whether the store has the kernel. docs/analysis.md says "
-            "where each number comes from.\n\n"
-            "Needs neither a GPU nor a driver: --arch sm_80, or --device emulator:sm_80, looks at a device that is not there. "
-            "Where NVRTC is found the registers are the compiler's, else an estimate.",
+    .summary = "predict a kernel's memory traffic, its limits and its time",
+    .text = "FLOP and bytes by memory space, exactly; blocks, occupancy and its limit; the roofline; a predicted time, term "
+            "by term; the boundary checks in the kernel, and the reasons; whether the store has the kernel. docs/analysis.md "
+            "derives each number.\n\nNeeds neither a GPU nor a driver: --arch sm_80, or --device emulator:sm_80, analyses a "
+            "device that is not present. The number of registers is the compiler's if NVRTC is found, else an estimate.",
     .example = "tilejit explain 512x300x700\n"
                "tilejit explain 1024x1024x1024 --arch sm_80 --compare tile_width=8,16,32\n"
                "tilejit explain 96x96x96 tiled:tile_width=16 --device emulator --count\n"

@@ -91,6 +91,6 @@ static cli_exit families(cli_call *call, tj_error *err)
 const cli_command cli_families = {
     .name = "families",
     .summary = "list the ways to compute a product, with their parameters",
-    .text = "Every family with its parameters, their ranges and defaults, and the constraints that hold between them.",
+    .text = "Prints every family with its parameters, their ranges and defaults, and the constraints between them.",
     .run = families,
 };

@@ -7,12 +7,11 @@
 
 static const cli_option own[] = {
     {"compare", CLI_TEXT, offsetof(cli_look_options, compare),
-     "Put configs next to one another: a parameter and its values, such as tile_width=8,16,32, or family=naive,tiled.",
-     "name=list"},
+     "Compare configs: a parameter and its values, such as tile_width=8,16,32, or family=naive,tiled.", "name=list"},
     {"measure", CLI_FLAG, offsetof(cli_look_options, measures),
-     "Run each config on the GPU and give its time next to the predicted one.", .low = 1},
+     "Run each config on the GPU and print its time next to the predicted time.", .low = 1},
     {"count", CLI_FLAG, offsetof(cli_look_options, counts),
-     "Execute each config on the emulator and give its counters next to the predicted ones.", .low = 1},
+     "Execute each config on the emulator and print its counters next to the predicted counts.", .low = 1},
     {NULL},
 };
 

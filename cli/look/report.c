@@ -15,7 +15,7 @@ typedef struct report_options {
 
 static const cli_option own[] = {
     {"trials", CLI_TEXT, offsetof(report_options, trials),
-     "Colour the map of the tuning space by what tilejit tune --trials measured, not by the model.", "file"},
+     "Colour the map of the tuning space by the times that tilejit tune --trials measured, not by the model.", "file"},
     {NULL},
 };
 
@@ -160,9 +160,9 @@ const cli_command cli_report = {
     .name = "report",
     .operands = "<jxkxl> [config]",
     .operand_count = {1, 2},
-    .summary = "draw the same as a web page",
-    .text = "One HTML file without anything from elsewhere: the roofline with each config's point, occupancy, the time's "
-            "terms, the tile and its traffic. Without --compare: the library's choice, naive, and tiled at three widths.",
+    .summary = "write the analysis of a kernel as a web page",
+    .text = "Writes one HTML file that loads nothing: the roofline with a point for each config, occupancy, the terms of the "
+            "time, the tile and its traffic. Without --compare: the library's choice, naive, and tiled at three widths.",
     .example = "tilejit report 512x300x700 -o report.html\n"
                "tilejit report 1024x1024x1024 --compare tile_width=8,16,32 --measure -o report.html",
     .takes = {{&cli_output_group, offsetof(report_options, output)},

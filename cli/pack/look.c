@@ -269,7 +269,8 @@ const cli_command cli_pack_list = {
     .operands = "<file>",
     .operand_count = {1, 1},
     .summary = "list what is in a pack",
-    .text = "Images, tuning records, and which config was chosen for each problem and target. Every item is read and verified.",
+    .text = "Lists images, tuning records, and the config that was chosen for each problem and target. Every item is read "
+            "and verified.",
     .example = "tilejit pack list app.tjpack",
     .run = list,
 };
@@ -278,9 +279,8 @@ const cli_command cli_pack_verify = {
     .operands = "<file>",
     .operand_count = {1, 1},
     .summary = "read every byte of a pack and compare the checksums",
-    .text =
-        "Names each damaged item and exits with 1 if there is one, or if the file is not a pack. Damage never harms a program: "
-        "such an item is a miss.",
+    .text = "Names each damaged item and exits with 1 if there is one, or if the file is not a pack. Damage does not harm a "
+            "program: such an item is a miss.",
     .run = verify,
 };
 const cli_command cli_pack_diff = {
@@ -288,8 +288,8 @@ const cli_command cli_pack_diff = {
     .operands = "<file> <file>",
     .operand_count = {2, 2},
     .summary = "compare two packs, item by item",
-    .text = "Marks what only the first has (-), what only the second has (+), and what is another in each (!). Exits with 1 if "
-            "they differ.",
+    .text = "Marks items that only the first has (-), items that only the second has (+), and items that differ (!). Exits "
+            "with 1 if they differ.",
     .run = diff,
 };
 const cli_command cli_pack_unpack = {
@@ -297,7 +297,7 @@ const cli_command cli_pack_unpack = {
     .operands = "<file>",
     .operand_count = {1, 1},
     .summary = "put the kernels and records of a pack into the store",
-    .text = "From then on they are as if they had been compiled and tuned here.",
+    .text = "Afterwards they are used as if they had been compiled and tuned here.",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = unpack,

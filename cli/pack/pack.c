@@ -21,23 +21,26 @@ static const cli_option own[] = {
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"records", CLI_TEXT, AT(records),
      "Take the tuning records of these files, separated by commas; default: those of the store.", "files"},
-    {"config", CLI_TEXT, AT(config), "Take this config for every shape, in one line, and no record.", "text"},
-    {"family", CLI_TEXT, AT(family), "Take the default config of this family for every shape.", "name",
+    {"config", CLI_TEXT, AT(config), "Use this config, in one line, for every shape, and no record.", "text"},
+    {"family", CLI_TEXT, AT(family), "Use the default config of this family for every shape.", "name",
      .offered = cli_family_at},
     {"strip", CLI_FLAG, AT(strip),
-     "Machine code alone, a quarter of the bytes: without text and PTX it serves neither newer devices nor the emulator.",
+     "Only machine code, a quarter of the bytes: without source and PTX it serves neither newer devices nor the emulator.",
      .low = 1},
     {"aligned", CLI_FLAG, AT(aligned),
-     "Leave out the kernels for operands that are aligned to less than the chosen ones read at once; those then need NVRTC.",
+     "Leave out the kernels for operands whose alignment is smaller than the accesses of the chosen kernels; such operands "
+     "then need NVRTC.",
      .low = 1},
     {"compress", CLI_FLAG, AT(compress),
-     "Compress by zlib, to a quarter of the bytes; who reads it needs zlib too (libz.so.1).", .low = 1},
+     "Compress with zlib, to a quarter of the bytes; a program that reads the pack needs zlib too (libz.so.1).", .low = 1},
     {"c-array", CLI_TEXT, AT(c_array),
      "Write a C source that defines the bytes under this name, and their number as NAME_size, for a program that carries its "
      "pack inside.",
      "name"},
-    {"threads", CLI_INT, AT(threads), "How many kernels are compiled at once; default: the processors, at most 8.", "count",
-     .low = 1, .high = 64},
+    {"threads", CLI_INT, AT(threads),
+     "Number of kernels that are compiled at once; default: the number of processors, at "
+     "most 8.",
+     "count", .low = 1, .high = 64},
     {NULL},
 };
 
@@ -174,10 +177,10 @@ const cli_command cli_pack = {
     .operands = "[jxkxl ...]",
     .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "put the kernels of shapes into one file that needs no NVRTC",
-    .text = "Chooses a config for each shape and target, by a tuning record where there is one, and compiles it and the kernel "
-            "for operands that it cannot take. Needs NVRTC and no GPU. The same input gives the same bytes.\n\n"
-            "A program finds the file by TILEJIT_PACKS, or by the option packs of its context: what is inside is taken before "
-            "the store is looked at, and NVRTC is not even opened for it.",
+    .text = "Chooses a config for each shape and target, by a tuning record if there is one, and compiles its kernel, and "
+            "the kernel for operands that this one cannot take. Needs NVRTC but no GPU. The same input gives the same "
+            "bytes.\n\nA program finds the file by TILEJIT_PACKS, or by the option packs of its context. It searches the "
+            "pack before the store, and does not open NVRTC for kernels in the pack.",
     .example = "tilejit pack 512x300x700 --arch sm_80,sm_90 -o app.tjpack\n"
                "tilejit pack --shapes shapes.csv --dtype bf16 --arch sm_90 --records records.json -o app.tjpack\n"
                "tilejit pack 64x64x64 --c-array app_pack -o app_pack.c",

@@ -17,8 +17,10 @@ typedef struct warm_up_options {
 
 static const cli_option own[] = {
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
-    {"threads", CLI_INT, AT(threads), "How many kernels are compiled at once; default: the processors, at most 8.", "count",
-     .low = 1, .high = 64},
+    {"threads", CLI_INT, AT(threads),
+     "Number of kernels that are compiled at once; default: the number of processors, at "
+     "most 8.",
+     "count", .low = 1, .high = 64},
     {NULL},
 };
 
@@ -101,10 +103,9 @@ const cli_command cli_warm_up = {
     .operands = "[jxkxl ...]",
     .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "compile the kernels of shapes for this device into the store",
-    .text = "Chooses a config for each shape, as a program's first call does, compiles and loads it, several at once, and "
-            "leaves it "
-            "in the store: a program that starts afterwards finds all of them there. For a machine without a GPU, or for one "
-            "file to ship, see tilejit pack.",
+    .text = "Chooses a config for each shape, as a program's first call does, compiles and loads its kernel, several at "
+            "once, and keeps it in the store, where a program that starts afterwards finds it. For a machine without a GPU, "
+            "or for one file to ship, see tilejit pack.",
     .example = "tilejit warm-up 512x300x700 64x64x64\n"
                "tilejit warm-up --shapes captured.csv --threads 4",
     .takes = {{&(const cli_group){"warm-up", own}},
