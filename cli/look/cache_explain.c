@@ -146,8 +146,8 @@ const cli_command cli_cache_explain = {
     .operands = "<jxkxl>",
     .operand_count = {1, 1},
     .summary = "explain field by field why a request would hit or miss",
-    .text = "Compares the key that tilejit run would search for on this machine (with --arch: tilejit compile) with the "
-            "stored entry that shares the most fields.",
+    .text = "Compares two keys: the one that tilejit run would search for on this machine, or with --arch tilejit compile, "
+            "and that of the stored entry that shares the most fields.",
     .example = "tilejit cache explain 512x300x700",
     .takes = {{cli_request_groups, offsetof(explain_options, request), CLI_CONFIG},
               {&cli_machine_group, offsetof(explain_options, machine)}},

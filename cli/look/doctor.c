@@ -101,13 +101,13 @@ static cli_exit doctor(cli_call *call, tj_error *err)
 
 const cli_command cli_doctor = {
     .name = "doctor",
-    .summary = "say what was found on this machine, and what is missing",
+    .summary = "list the components found on this machine, and the missing ones",
     .operands = "[-- <program>]",
     .runs_program = true,
     .is_program_optional = true,
-    .text = "Looks at NVRTC, its builtins, the driver, the devices, whether they fit together, the store, and the library that "
-            "tilejit with preloads. Of a program it says whether that library would reach it, and if not, why; it does not run "
-            "it. Exits with 1 if anything is missing.",
+    .text = "Examines NVRTC, its builtins, the driver, the devices, whether these fit together, the store, and the library "
+            "that tilejit with preloads. For a program it states whether that library would reach it, and if not, why; it "
+            "does not run the program. Exits with 1 if anything is missing.",
     .example = "tilejit doctor\ntilejit doctor -- ./app\n",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),

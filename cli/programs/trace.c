@@ -122,12 +122,12 @@ const cli_command cli_trace = {
     .runs_program = true,
     .summary = "run a program, and estimate the gain of TileJIT for its cuBLAS products",
     .text =
-        "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, "
-        "and times it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured "
-        "stream). When the program has ended, a table says how long cuBLAS took, and how long TileJIT takes for the "
-        "same: by a record of a tuning, by the program's last run under tilejit with, by a table of trials, or by the model. "
-        "docs/programs.md says what is reached and what is not.\n\n"
-        "The exit code is the program's. With --json, or with - for a file, the program's stdout goes to stderr.",
+        "Preloads libtilejit_blas.so, which passes every call on to cuBLAS and cuBLASLt, counts each distinct product, and "
+        "times it on the device by a pair of events (the first 64 calls, then every 16th; none in a captured stream). When "
+        "the program has ended, a table shows the time of cuBLAS, and the time of TileJIT for the same products: from a "
+        "record of a tuning, from the program's last run under tilejit with, from a table of trials, or from the model. "
+        "docs/programs.md lists the calls that are reached, and those that are not.\n\nThe exit code is the program's. With "
+        "--json, or with - for a file, the program's stdout goes to stderr.",
     .example = "tilejit trace -- python train.py\n"
                "tilejit trace --csv shapes.csv --html trace.html -- ./app args\n"
                "tilejit tune --shapes shapes.csv\n",

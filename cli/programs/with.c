@@ -49,18 +49,16 @@ const cli_command cli_with = {
     .name = "with",
     .operands = "-- <program> [arguments]",
     .runs_program = true,
-    .summary = "run a program, with its cuBLAS products computed by TileJIT where that is faster",
+    .summary = "run a program; TileJIT computes its cuBLAS products where that is faster",
     .text =
-        "Preloads libtilejit_blas.so, which stands before cuBLAS and cuBLASLt, and becomes the program: exit code and "
-        "signals are the program's.\n\n"
-        "No call waits for a kernel. One is compiled on threads of the library's own once cuBLAS has spent a millisecond "
-        "on its product, or a CUDA graph captures it, while cuBLAS goes on computing it. Then the two take turns, each call "
-        "is timed on the device, and after seven of each the faster one computes the product from then on. The times are "
-        "kept in the store: the program's next run loads the faster kernels before its first call. The precision is at least "
-        "the one that was asked "
-        "for; what TileJIT cannot compute, or does not know, goes to cuBLAS as it came. --verbose says what was "
-        "decided; the variables of docs/environment.md hold for the library in the program. docs/programs.md says what "
-        "is reached and what is not.",
+        "Preloads libtilejit_blas.so, which intercepts the calls of cuBLAS and cuBLASLt. tilejit then becomes the program: "
+        "exit code and signals are the program's.\n\nNo call waits for a kernel. When cuBLAS has spent a millisecond on a "
+        "product, or a CUDA graph captures it, threads of the library compile a kernel for it, while cuBLAS continues to "
+        "compute it. Then the two take turns, each call is timed on the device, and after seven calls of each the faster one "
+        "computes the product from then on. The times are kept in the store: the program's next run loads the faster kernels "
+        "before its first call. The precision is at least the one that the call requests; calls that TileJIT cannot compute, "
+        "or does not know, go to cuBLAS unchanged. --verbose prints the decisions; the variables of docs/environment.md "
+        "apply to the library in the program. docs/programs.md lists the calls that are reached, and those that are not.",
     .example = "tilejit with -- python train.py\ntilejit with --only-recorded -- ./app args\n",
     .takes = {{&group}},
     .option_bytes = sizeof(with_options),

@@ -66,9 +66,9 @@ tj_status tune_write_found(const tj_output *out, const tune_jobs *all, tj_error 
 extern const cli_name tune_strategies[];
 
 /** Help text of --budget and --evaluations. */
-#define TUNE_BUDGET_SUMMARY "Time for all that is done for each shape, such as 1s, 30s (the default), 5m; exhaustive: no limit."
+#define TUNE_BUDGET_SUMMARY "Total time for each shape, such as 1s, 30s (the default), 5m; exhaustive: no limit."
 #define TUNE_EVALUATIONS_SUMMARY \
-    "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all."
+    "Number of configs to try for each shape; default: 48 to 240, until no other promises more; model: 80; exhaustive: all."
 
 /** Read --budget: "30", "30s", "2m", "1h". text NULL changes nothing. */
 tj_status tune_read_budget(const char *text, double *seconds, tj_error *err);

@@ -128,9 +128,9 @@ void cli_print_overview(FILE *out, const cli_table *table)
     for (size_t i = 0; table->commands[i]; i++)
         if (!table->commands[i]->is_hidden)
             fprintf(out, "  %-16s %s\n", table->commands[i]->name, table->commands[i]->summary);
-    fputs("\n  help <command>   says what a command does; man tilejit says everything\n"
+    fputs("\n  help <command>   describes a command; man tilejit describes all of them\n"
           "  version          prints the version\n\n"
-          "exit codes: 0 done, 1 failed, 2 wrong words, 3 computed but wrong, 130 or 143 ended by a signal\n",
+          "exit codes: 0 done, 1 failed, 2 wrong command line, 3 computed but wrong, 130 or 143 ended by a signal\n",
           out);
 }
 
