@@ -17,7 +17,7 @@ declared() { cat "${@:2}" | tr '\n' ' ' | grep -oE 'TJ_API [^;(]*tj_[a-z0-9_]+\(
 included() { sed -nE 's!^#include <(tilejit/[a-z_]+[.]h)>!include/\1!p' "include/tilejit/$1"; }
 headers=$({ declared TILEJIT $(included tilejit.h); declared TILEJIT_TOOLS $(included tools.h | grep -v /tilejit.h); } | sort)
 map=$(awk '/^TILEJIT/ { node = $1 } /^ +tj_/ { sub(";", ""); print $1, node }' src/libtilejit.map | sort)
-same "src/libtilejit.map (>) and the storeys of the headers (<)" "$headers" "$(sed -E 's/_[0-9.]+$//' <<<"$map")"
+same "src/libtilejit.map (>) and the headers that declare them (<)" "$headers" "$(sed -E 's/_[0-9.]+$//' <<<"$map")"
 exported=$(nm -D --defined-only "$1" | awk '$2 != "A" { sub("@@", " ", $NF); print $NF }' | sort)
 same "exported (>) and in src/libtilejit.map (<)" "$map" "$exported"
 readelf -d "$1" | grep -q "SONAME.*\[libtilejit[.]so[.]0\]" || fail "the SONAME is not libtilejit.so.0"

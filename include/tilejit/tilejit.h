@@ -16,7 +16,7 @@
  *
  * <tilejit/tools.h> includes this header and the headers for programs that inspect, measure or maintain: sources, images,
  * kernels, families of the application's own, analysis, tuning, proofs, the reference, the store. tilejit.h keeps its promises
- * longer than tools.h; docs/abi.md calls them the first and the second storey.
+ * longer than tools.h: docs/abi.md.
  *
  * Rules that hold for every function:
  *   - An object that a call returns through a pointer-to-pointer belongs to the caller. An object that a function returns as its

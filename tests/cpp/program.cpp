@@ -276,7 +276,7 @@ try {
     const tj_problem problem = TJ_PROBLEM_INIT(2, 2, 2, TJ_F32);
     const tj_host_operands host = TJ_HOST_OPERANDS(ones, ones);
 
-    tilejit::call<tj_reference_check>(&problem, &host, twos, 0, 0, &report); /* the second storey */
+    tilejit::call<tj_reference_check>(&problem, &host, twos, 0, 0, &report); /* of tools.h */
     EXPECT(report.passed);
     errors(context);
     products(context);
