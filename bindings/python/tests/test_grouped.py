@@ -4,6 +4,7 @@
 import pathlib
 import runpy
 
+import ml_dtypes
 import numpy
 import pytest
 import tilejit
@@ -273,6 +274,96 @@ def test_scattered_rows(random, place, context, foreign, rows_of_out):
         assert numpy.array_equal(wide.numpy(), numpy.pad(wanted, ((0, 0), (0, 3))))
     p = back(tilejit.matmul_grouped(to(a), to(b), offsets, to(numpy.zeros((ROWS, L), "f4")), scatter=to(numpy.arange(ROWS, dtype="i4")[::-1].copy())))
     assert numpy.array_equal(p, product[::-1])
+
+
+FP8 = {"dtype": "e4m3", "n_dtype": "e4m3", "scale_m": "f32:1x128:row-by-row", "scale_n": "f32:128x128:row-by-row"}
+HOWS = ["f32:1x32:row-by-row", "e8m0:1x32:row-by-row", "each"]
+
+
+def quantised(product, scales, a, b, how):
+    """Check rows of a product and their scales against the single product of the same rows, whose sums are exact."""
+    wanted, own = tilejit.matmul(a, b, dtype="e4m3", epilogue=tilejit.Epilogue(expression="relu(acc)", scale_p=how))
+    assert numpy.array_equal(product.view("u1"), wanted.view("u1")) and scales.dtype == own.dtype and numpy.array_equal(scales, own)
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("offsets", LISTS)
+@pytest.mark.parametrize("gathers", [False, True])
+def test_a_text_makes_the_array_of_scales(random, place, offsets, how, gathers):
+    to, back = place
+    a, b = random(7 if gathers else ROWS, K), random(3, K, 40)
+    index = numpy.arange(ROWS, dtype="i4") * 5 % 7
+    rows, given = (a[index], {"index": to(index)}) if gathers else (a, {})
+    p, scales = tilejit.matmul_grouped(to(a), to(b), offsets, dtype="e4m3", epilogue=tilejit.Epilogue(expression="relu(acc)", scale_p=how), **given)
+    assert type(scales) is type(p) and scales.shape == ((ROWS,) if how == "each" else (ROWS, 2))
+    for g, (begin, end) in enumerate(zip(offsets, offsets[1:])):
+        quantised(back(p)[begin:end], back(scales)[begin:end], rows[begin:end], b[g], how)
+    if to(a) is a:
+        outside = numpy.r_[0:offsets[0], offsets[-1]:ROWS]
+        assert not p[outside].view("u1").any() and not scales[outside].any()
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("groups, room, counts", [(3, 13, [0, 13, 5]), (1, 5, [2]), (3, 1, [1, 0, 1])])
+def test_scales_of_masked_rows_have_their_dimensions(random, place, groups, room, counts, how):
+    to, back = place
+    a, b = random(groups, room, K), random(groups, K, 40)
+    p, scales = tilejit.matmul_masked(to(a), to(b), counts, dtype="e4m3", epilogue=tilejit.Epilogue(expression="relu(acc)", scale_p=how))
+    assert scales.shape == ((groups, room) if how == "each" else (groups, room, 2))
+    for g, count in enumerate(counts):
+        quantised(back(p)[g, :count], back(scales)[g, :count], a[g, :count], b[g], how)
+        assert to(a) is not a or not scales[g, count:].any()
+    for shape in (scales.shape, (groups * room, *scales.shape[2:])):
+        own = to(numpy.zeros(shape, scales.dtype))
+        tilejit.matmul_masked(to(a), to(b), counts, dtype="e4m3", epilogue=tilejit.Epilogue(expression="relu(acc)", scale_p=own))
+        for g, count in enumerate(counts):
+            assert numpy.array_equal(back(own).reshape(scales.shape)[g, :count], back(scales)[g, :count])
+
+
+def test_scales_of_groups_have_the_columns_of_out(random, place):
+    """Pairs of columns halve them, and the bytes of e2m1 do not."""
+    to, back = place
+    a, b = random(ROWS, K), random(3, K, 128)
+    p, scales = tilejit.matmul_grouped(to(a), to(b), LISTS[0], dtype="e4m3", epilogue=tilejit.Epilogue(
+        expression="relu(acc[2*col]) * acc[2*col+1]", scale_p="f32:1x32:row-by-row"))
+    assert p.shape == (ROWS, 64) and scales.shape == (ROWS, 2)
+    out = to(numpy.zeros((ROWS, 64), "u1"))
+    p, scales = tilejit.matmul_grouped(to(a), to(b), LISTS[0], out, dtype="e2m1", epilogue=tilejit.Epilogue(scale_p="e8m0:1x32:row-by-row"))
+    assert p is out and scales.shape == (ROWS, 4)
+    for g, (begin, end) in enumerate(zip(LISTS[0], LISTS[0][1:])):
+        wanted, own = tilejit.matmul(a[begin:end], b[g], dtype="e2m1", epilogue=tilejit.Epilogue(scale_p="e8m0:1x32:row-by-row"))
+        assert numpy.array_equal(back(p)[begin:end], wanted) and numpy.array_equal(back(scales)[begin:end], own)
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_the_next_layer_takes_a_product_and_its_scales(random, place, is_masked):
+    to, back = place
+    e4m3, groups, cols = ml_dtypes.float8_e4m3fn, 3, 160
+    a, up, down = random(*((groups, 8, K) if is_masked else (24, K))).astype(e4m3), random(groups, cols, K).astype(e4m3), random(groups, L, cols).astype(e4m3)
+    one_of_a, one_of_n, ends = numpy.ones((*a.shape[:-1], 1), "f4"), numpy.ones((groups, 2, 1), "f4"), [8, 8, 8] if is_masked else [0, 8, 16, 24]
+    multiply = tilejit.matmul_masked if is_masked else tilejit.matmul_grouped
+    hidden, scales = multiply(to(a.view("u1")), to(up.view("u1").transpose(0, 2, 1).copy()), ends, dtype="e4m3", format=FP8,
+                              epilogue=tilejit.Epilogue(scale_m=to(one_of_a), scale_n=to(one_of_n), scale_p="f32:1x128:row-by-row"))
+    p = back(multiply(hidden, to(down.view("u1").transpose(0, 2, 1).copy()), ends, format=FP8, dtype="f32",
+                      epilogue=tilejit.Epilogue(scale_m=scales, scale_n=to(numpy.ones((groups, 1, 2), "f4")))))
+    values = back(hidden).astype("f4") * back(scales).repeat(128, -1)[..., :cols]
+    wanted = values.reshape(groups, 8, cols) @ down.astype("f4").transpose(0, 2, 1)
+    assert scales.shape == (*a.shape[:-1], 2) and numpy.allclose(p.reshape(groups, 8, L), wanted, rtol=1e-5, atol=1e-2)
+    exact = a.astype("f4").reshape(groups, 8, K) @ up.astype("f4").transpose(0, 2, 1)
+    assert numpy.allclose(values.reshape(groups, 8, cols), exact, rtol=0.07, atol=0.5)
+
+
+def test_scales_of_other_rows_are_refused(random):
+    a, b, epilogue = random(ROWS, K), random(3, K, L), tilejit.Epilogue(scale_p="each")
+    rows, factors = numpy.zeros((4, 2), "i4"), numpy.zeros((4, 2), "f4")
+    with pytest.raises(tilejit.InvalidArgument, match="scale_p is asked for, and an index scatters the rows"):
+        tilejit.matmul_grouped(a, b, LISTS[0], dtype="e4m3", epilogue=epilogue, scatter=numpy.arange(ROWS, dtype="i4"))
+    with pytest.raises(tilejit.InvalidArgument, match="sums with factors are of f32"):
+        tilejit.matmul_grouped(a, b, LISTS[0], dtype="e4m3", epilogue=epilogue, combine=rows, factors=factors)
+    with pytest.raises(tilejit.InvalidArgument, match="out has a matrix for each group"):
+        tilejit.matmul_along_k(a.T, random(ROWS, L), LISTS[0], epilogue=epilogue)
+    with pytest.raises(tilejit.InvalidArgument, match="nonsense"):
+        tilejit.matmul_grouped(a, b, LISTS[0], dtype="e4m3", epilogue=tilejit.Epilogue(scale_p="nonsense"))
 
 
 @pytest.mark.parametrize("offsets", [[0, 5, 5, 33], [2, 9, 20, 30]])

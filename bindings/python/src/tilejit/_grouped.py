@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from dataclasses import replace
 from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 import numpy
@@ -13,9 +14,9 @@ from tilejit._arrays import A, AnyArray, HostArray, View, host_stream, look, str
 from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument
-from tilejit._matmul import _on_device, _on_host, _remembered
+from tilejit._matmul import _on_device, _on_host, _remembered, with_new_scales
 from tilejit._problem import (
-    BROADCAST, SCALES, Arrays, Epilogue, Format, Request, checked, epilogue_of, format_key, look_at, request, set_field,
+    BROADCAST, SCALES, Arrays, Epilogue, Format, Request, checked, epilogue_of, format_key, look_at, look_at_epilogue, request, set_field,
 )
 from tilejit._types import NAME
 
@@ -75,9 +76,11 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: A
     epilogue, operands: as for ``matmul``: ``epilogue="gelu(acc + gain[row])", gain=gain``. ``row`` is the row of out, and what is indexed
         by ``col`` is the same for all groups. ``Epilogue(scale_n=...)`` may be (groups, l) or (groups, 1): scales for each group.
     stream, dtype, compute, context, format: as for ``matmul``. With a format the scales of b, its zero points and its one number for the whole
-        matrix are the same for all groups, or have one more dimension, for the groups.
+        matrix are the same for all groups, or have one more dimension, for the groups. ``Epilogue(scale_p=...)`` has the rows of out, and
+        goes with neither ``scatter`` nor ``combine``.
 
-    Returns out, as ``matmul`` does, and raises what that raises.
+    Returns out, or out and the array of its scales, as ``matmul`` does, and raises what that raises. Scales of rows that belong to no group
+    are not written; in a new array they are 0 on the host, and hold anything on a device.
     """
     return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets", "index", "scatter", "combine", "factors"), stream, dtype, compute, context,
                      Rows(offsets, index=index, scatter=scatter, combine=combine, factors=factors), format)
@@ -112,8 +115,9 @@ def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: 
     scatter, combine, factors: as for ``matmul_grouped``, where row i of group g is row ``g * room + i`` of the product, and out has two
         dimensions.
     epilogue, operands, stream, dtype, compute, context, format: as for ``matmul_grouped``; ``row`` counts the rows of all groups, ``g * room + i``.
+        ``Epilogue(scale_p=...)`` is (groups, room) or (groups, room, parts), or has the rows of all groups in one dimension.
 
-    Returns out, as ``matmul`` does, and raises what that raises.
+    Returns what ``matmul_grouped`` does, and raises what that raises.
     """
     return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts", "expected", "scatter", "combine", "factors"), stream, dtype, compute, context,
                      Rows(counts, True, expected, scatter=scatter, combine=combine, factors=factors), format)
@@ -135,6 +139,8 @@ def matmul_along_k(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue
     """
     epilogue = epilogue_of(epilogue, operands, "offsets")
     handle = stream_handle(stream)
+    if isinstance(epilogue.scale_p, str):
+        raise InvalidArgument(f"epilogue.scale_p is {epilogue.scale_p!r}, and out has a matrix for each group: scales are those of one matrix")
     given = look_at(a, b, out, epilogue, handle, None, None)
     if len(given.a.shape) != 2 or len(given.b.shape) != 2:
         raise InvalidArgument(f"a is {given.a.shape} and b is {given.b.shape}: a is (j, k) and b is (k, l)")
@@ -191,7 +197,9 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
     tokens, chosen = 0, None
     if rows.index is not None and isinstance(a, numpy.ndarray):
         a = _take(a, rows.index)
-    given = look_at(a, b, out, epilogue, handle, None, format)
+    makes_scales = isinstance(epilogue.scale_p, str)
+    plain = replace(epilogue, scale_p=None) if makes_scales else epilogue
+    given = look_at(a, b, out, plain, handle, None, format)
     va, vb = given.a, given.b
     if rows.index is not None and va.device is not None:
         chosen, tokens = _look_at_index(rows.index, va, handle), va.shape[0]
@@ -206,7 +214,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
         _must_be_on_host(handle, on_host, rows.word)
     of = _look_at_out(rows, given, is_host, context, handle)
 
-    def make(arrays: Arrays) -> Request:
+    def make(arrays: Arrays, epilogue: Epilogue, dtype: Any) -> Request:
         flat = arrays
         if rows.is_masked:
             flat = arrays._replace(a=_flat(arrays.a, "a"), out=arrays.out if of or not arrays.out else _flat(arrays.out, "out"))
@@ -215,20 +223,25 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Any, dtype: 
             made.out_shape = (*arrays.a.shape[:2], *made.out_shape[1:])
         return made
 
+    if makes_scales:
+        columns = make(given._replace(out=None), plain, None).out_shape[-1]
+        epilogue = with_new_scales(epilogue, (*va.shape[:-1], columns), va, context, a, b)
+        given = given._replace(scales=look_at_epilogue(epilogue, handle)[1])
     if is_host:
         try:
-            return _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays), of=of), not (of and of.top_k))[0]
+            out = _on_host(given, out, epilogue, context, lambda arrays: _from(address, make(arrays, epilogue, dtype), of=of), not (of and of.top_k))[0]
         finally:
             for array in of[:2] if of else ():
                 if array is not None:
                     array.owner.free()
-    context = context_of(context, a, b, out)
-    key = ("grouped", rows.is_masked, rows.expected, chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host, dtype,
-           compute, epilogue.expression, epilogue.scale_k, format_key(format), of and (of.rows, of.top_k))
-    made = _remembered(context, key, lambda: make(given))
-    out = _on_device(context, _from(address, made, chosen, tokens, of), given, out, epilogue, handle)
+    else:
+        context = context_of(context, a, b, out)
+        key = ("grouped", rows.is_masked, rows.expected, chosen is not None, given.key(), epilogue.alpha != 1, epilogue.factor != 0, width, on_host,
+               dtype, compute, epilogue.expression, epilogue.scale_k, format_key(format), of and (of.rows, of.top_k))
+        made = _remembered(context, key, lambda: make(given, epilogue, dtype))
+        out = _on_device(context, _from(address, made, chosen, tokens, of), given, out, epilogue, handle)
     del keep
-    return out
+    return (out, epilogue.scale_p) if makes_scales else out
 
 
 def _must_be_on_host(handle: Optional[int], on_host: bool, word: str) -> None:
@@ -285,11 +298,11 @@ def _at(array: Any, name: str, kinds: Tuple[str, str], shape: Tuple[Optional[int
 
 def _flat(view: View, name: str) -> View:
     """Return the rows of all groups as those of one matrix."""
-    groups, room, cols = view.shape
+    groups, room, *others = view.shape
     if groups > 1 and view.strides[0] != room * view.strides[1]:
         raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: its matrices must follow each other without a gap; pass a "
                               f"contiguous copy")
-    return view.laid((groups * room, cols), view.strides[1:])
+    return view.laid((groups * room, *others), view.strides[1:])
 
 
 def _look_at_offsets(rows: Rows, groups: Optional[int], stream: Optional[int]) -> Tuple[int, int, bool, int, Any]:
@@ -329,7 +342,7 @@ def _request(arrays: Arrays, width: int, on_host: bool, epilogue: Epilogue, dtyp
     if of:  # for now P has the rows of the product
         arrays = arrays._replace(out=out and _with_rows(out, "out", of, arrays.a), c=c and _with_rows(c, "epilogue.c", of, arrays.a))
     groups, step = b.shape[0], b.strides[0]
-    scales = tuple(scale and _scales_of_one(name, scale, b, rows, format) for name, scale in zip(SCALES, arrays.scales))
+    scales = tuple(scale and _scales_of_one(name, scale, arrays.a, b, rows, format) for name, scale in zip(SCALES, arrays.scales))
     made = request(arrays._replace(b=b.laid(b.shape[1:], b.strides[1:]), scales=scales), epilogue, dtype, compute, False, format)
     if of and of.top_k and arrays.a.shape[0] == 0:
         raise InvalidArgument(f"a is {arrays.a.shape}: there is no row to add up")
@@ -385,9 +398,11 @@ def _request_along_k(arrays: Arrays, groups: int, width: int, on_host: bool, epi
     return made
 
 
-def _scales_of_one(name: str, scale: View, b: View, rows: Rows, format: Format) -> View:
+def _scales_of_one(name: str, scale: View, a: View, b: View, rows: Rows, format: Format) -> View:
     """Return the scales of the first group, if each group has its own. Return those of masked rows as the scales of one matrix."""
     groups, cols = b.shape[0], b.shape[2]
+    if name == "scale_p":
+        return _flat(scale, "epilogue.scale_p") if rows.is_masked and scale.shape[:2] == (groups, a.shape[0] // groups) else scale
     if format is None:
         if name != "scale_n" or len(scale.shape) != 2:
             return scale

@@ -115,10 +115,20 @@ def _with_new_scales(a: Any, b: Any, epilogue: Epilogue, handle: Optional[int], 
     shape = request(given, plain, None, compute, False, format).out_shape
     if len(shape) != 2:
         raise InvalidArgument(f"epilogue.scale_p is {epilogue.scale_p!r}, and the product has the shape {shape}: scales are those of one matrix")
-    shape, number = new_scales(epilogue.scale_p, *shape)
-    if given.a.device is None:
-        return replace(plain, scale_p=_new_host(given.a, shape, number))
-    return replace(plain, scale_p=empty_like(given.a, shape, number, context_of(context, a, b)))
+    return with_new_scales(epilogue, shape, given.a, context, a, b)
+
+
+def with_new_scales(epilogue: Epilogue, shape: Tuple[int, ...], a: View, context: Optional[Context], *arrays: Any) -> Epilogue:
+    """Return an epilogue whose scale_p is a text with a new array of a's kind for the scales of a product of that shape.
+
+    Rows of no group have scales that no kernel writes: on the host they are 0, as the rows are. arrays: those of the call, which may have a context.
+    """
+    shape, number = new_scales(epilogue.scale_p, shape[:-1], shape[-1])
+    if a.device is not None:
+        return replace(epilogue, scale_p=empty_like(a, shape, number, context_of(context, *arrays)))
+    scales = _new_host(a, shape, number)
+    scales[...] = 0
+    return replace(epilogue, scale_p=scales)
 
 
 def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],

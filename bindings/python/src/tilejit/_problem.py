@@ -44,7 +44,7 @@ class Epilogue:
     scale_p: an array that receives the scales of ``out``. Then ``out`` is one matrix of e4m3, e5m2 or int8 (``dtype=`` or ``out``), without a
         batch, or an array of uint8 with two numbers of ``dtype="e2m1"`` in each byte. The array is of float32, or of uint8 for the exponents of powers of two (e8m0). With shape (rows,) it has a scale for each row;
         with shape (rows, parts) a scale for each 128, 64 or 32 columns, whichever gives that number of parts. Its rows or its columns are
-        contiguous (docs/epilogues.md). Or a text, such as ``"f32:1x128:row-by-row"``, ``"e8m0:1x32:row-by-row"`` or ``"each"``: then matmul makes
+        contiguous (docs/epilogues.md). Or a text, such as ``"f32:1x128:row-by-row"``, ``"e8m0:1x32:row-by-row"`` or ``"each"``: then the call makes
         the array, and returns the product and the array.
     expression: the value of ``out`` instead of that formula, such as ``"gelu(acc + bias[col])"``, over ``acc`` (the scaled sum), ``row``,
         ``col``, ``alpha``, ``beta``, ``c`` and operands of any other name (docs/epilogues.md). Pairs of columns,
@@ -663,8 +663,11 @@ def _set_scales(problem: Any, operands: Any, scales: Sequence[Optional[View]], s
 _COLUMNS = (128, 64, 32)  # of P, for each of its scales
 
 
-def new_scales(how: str, rows: int, cols: int) -> Tuple[Tuple[int, ...], int]:
-    """Return the shape and the type of an array for the scales of P that a text describes. Raises InvalidArgument for another text."""
+def new_scales(how: str, rows: Tuple[int, ...], cols: int) -> Tuple[Tuple[int, ...], int]:
+    """Return the shape and the type of an array for the scales of P that a text describes. Raises InvalidArgument for another text.
+
+    rows: the dimensions of P but its last one.
+    """
     wanted = new_problem()
     set_field(wanted, "scale_p", how)
     scale = wanted.scale[lib.TJ_MATRIX_P]
@@ -674,7 +677,7 @@ def new_scales(how: str, rows: int, cols: int) -> Tuple[Tuple[int, ...], int]:
     if scale.k and scale.layout != lib.TJ_SCALES_ROW_BY_ROW:
         raise InvalidArgument(f"epilogue.scale_p is {how!r}: a new array lies row by row, so write {NAME[scale.type]}:1x{scale.k}:row-by-row, or "
                               "pass an array, whose strides may say otherwise")
-    return (rows, -(-cols // scale.k)) if scale.k else (rows,), NUMBER["f32" if NAME[scale.type] == "f32" else "u8"]
+    return (*rows, -(-cols // scale.k)) if scale.k else rows, NUMBER["f32" if NAME[scale.type] == "f32" else "u8"]
 
 
 def _set_quantized(problem: Any, operands: Any, view: Optional[View]) -> None:

@@ -196,7 +196,7 @@ def _lay_out(spec: _Spec, arrays: Sequence[Any]) -> _Layout:
         operands[name] = View("jax", _SOMEWHERE, shape, tight(shape), output.type or exact, "cuda", None)
     scales: List[Optional[View]] = [_view(given[name]) if name in given else None for name in SCALES]
     if spec.scale_p is not None:
-        shape, number = new_scales(spec.scale_p, rows, columns)
+        shape, number = new_scales(spec.scale_p, (rows,), columns)
         scales[lib.TJ_MATRIX_P] = View("jax", _SOMEWHERE, shape, tight(shape), number, "cuda", None)
     c = _view(given["c"]) if "c" in given else None
     listed = tuple(Operand(name, view) for name, view in operands.items()) + tuple(Operand(name, None, value) for name, value in spec.numbers)
