@@ -186,6 +186,11 @@ def test_quantized_linear(kind):
     same(found, functional.linear(x, wide.to(dtype), b), (x, b), 0.02)
 
 
+def test_quantized_linear_of_one_row_of_weights():
+    x, (values, stored) = tensor(3, 64, grad=True), numbers_of_4_bits(1, 64)
+    same(tt.quantized_linear(x, stored, torch.ones(1), type="s4"), x @ values.float().t(), (x,))
+
+
 # ---- gradients ---------------------------------------------------------------------------------------------------------------
 
 
@@ -442,6 +447,7 @@ def test_blocks_of_the_page():
     (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(6, 2, dtype=torch.uint8), torch.ones(6), type="s5"), ValueError, "s5"),
     (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(6, 2, dtype=torch.uint8), torch.ones(6, 2), type="s4", group=4), ValueError, "(6, 1)"),
     (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(6, 2, dtype=torch.uint8), tensor(6, grad=True), type="s4"), RuntimeError, "detach"),
+    (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(2, 6, dtype=torch.uint8).t(), torch.ones(6), type="s4"), ValueError, "contiguous copy"),
     (lambda: torch.func.jvp(tt.linear, (tensor(3, 4), tensor(6, 4)), (tensor(3, 4), tensor(6, 4))), NotImplementedError, "forward mode"),
 ])
 def test_refusals(call, kind, words):

@@ -124,14 +124,13 @@ class Product
     void factor(tj_which which, Tensor tensor, tj_type type = TJ_TYPE_DEFAULT)
     {
         tj_matrix &matrix = which == TJ_MATRIX_M ? problem.m : problem.n;
-        const int64_t pairs = type == TJ_S4 || type == TJ_U4 || type == TJ_E2M1 ? 2 : 1;
+        const bool is_pairs = type == TJ_S4 || type == TJ_U4 || type == TJ_E2M1;
 
-        if (!is_row_major(tensor) && !is_col_major(tensor)) {
-            TORCH_CHECK_VALUE(pairs == 1, "weights of 4 bits must be contiguous: pass a contiguous copy");
+        TORCH_CHECK_VALUE(!is_pairs || is_col_major(tensor), "weights of 4 bits must be contiguous: pass a contiguous copy");
+        if (!is_row_major(tensor) && !is_col_major(tensor))
             tensor = tensor.contiguous();
-        }
         const int64_t d = tensor.dim(), rows = tensor.size(d - 2), cols = tensor.size(d - 1);
-        const bool by_rows = is_row_major(tensor);
+        const bool by_rows = !is_pairs && is_row_major(tensor); /* pairs are along k, in a single row of weights too */
         matrix.type = type == TJ_TYPE_DEFAULT ? type_of(tensor.scalar_type()) : type;
         matrix.layout = by_rows ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
         matrix.ld = by_rows ? (rows > 1 ? tensor.stride(d - 2) : cols) : (cols > 1 ? tensor.stride(d - 1) : rows);
