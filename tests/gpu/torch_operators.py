@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+import tilejit
 import tilejit.torch as tt
 
 UNIT = {torch.float32: 2.0**-21, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float64: 2.0**-49}
@@ -66,6 +67,9 @@ def values():
     wide = torch.where(wide > 7, wide - 16, wide) / 8
     scale = torch.full((256, 2), 1 / 8, device="cuda", dtype=torch.bfloat16)
     compare("s4", lambda x: tt.quantized_linear(x, stored, scale, type="s4", group=128), lambda x: x @ wide.t(), [tensor(16, 256)])
+    repacked = tilejit.repack(stored)
+    compare("s4, repacked", lambda x: tt.quantized_linear(x, repacked, scale, type="s4", group=128, repacked=True), lambda x: x @ wide.t(),
+            [tensor(16, 256)])
     eight = [torch.randn(shape, device="cuda").to(torch.float8_e4m3fn) for shape in ((64, 512), (256, 512))]
     scales = [torch.rand(shape, device="cuda") + 0.5 for shape in ((64, 4), (2, 4))]
     spread = [scale.repeat_interleave(rows, 0).repeat_interleave(128, 1).double() for scale, rows in zip(scales, (1, 128))]

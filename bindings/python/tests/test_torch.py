@@ -16,6 +16,7 @@ if os.environ.get("TILEJIT_REQUIRE_TORCH") != "1":
     pytest.importorskip("torch", reason="SKIPPED, not tested: there is no PyTorch")
 import torch
 
+import tilejit
 import tilejit.torch as tt
 from torch import nn
 from torch.nn import functional
@@ -157,8 +158,8 @@ def test_scaled_linear(kind):
     torch.testing.assert_close(found, functional.linear(*wide, b.float()).bfloat16(), atol=0.25, rtol=0.01)
 
 
-@pytest.mark.parametrize("kind", ["s4", "u4", "s8", "mxfp4", "nvfp4"])
-def test_quantized_linear(kind):
+@pytest.mark.parametrize("kind,repacked", [("s8", False), *((kind, repacked) for kind in ("s4", "u4", "mxfp4", "nvfp4") for repacked in (False, True))])
+def test_quantized_linear(kind, repacked):
     dtype = torch.bfloat16
     x, b = tensor(2, 3, 128, grad=True, dtype=dtype), tensor(16, grad=True, dtype=dtype)
     values, stored = numbers_of_4_bits(16, 128)
@@ -182,13 +183,16 @@ def test_quantized_linear(kind):
         wide = values.float()
     wide = wide * spread(scale.float(), 1, group or 128, (16, 128)) * (1 if whole is None else whole)
     type = {"mxfp4": "e2m1", "nvfp4": "e2m1"}.get(kind, kind)
-    found = tt.quantized_linear(x, stored, scale, zero, whole, b, type=type, group=group)
+    stored = tilejit.repack(stored) if repacked else stored
+    found = tt.quantized_linear(x, stored, scale, zero, whole, b, type=type, group=group, repacked=repacked)
     same(found, functional.linear(x, wide.to(dtype), b), (x, b), 0.02)
 
 
-def test_quantized_linear_of_one_row_of_weights():
+@pytest.mark.parametrize("repacked", [False, True])
+def test_quantized_linear_of_one_row_of_weights(repacked):
     x, (values, stored) = tensor(3, 64, grad=True), numbers_of_4_bits(1, 64)
-    same(tt.quantized_linear(x, stored, torch.ones(1), type="s4"), x @ values.float().t(), (x,))
+    stored = tilejit.repack(stored) if repacked else stored
+    same(tt.quantized_linear(x, stored, torch.ones(1), type="s4", repacked=repacked), x @ values.float().t(), (x,))
 
 
 # ---- gradients ---------------------------------------------------------------------------------------------------------------
@@ -270,7 +274,9 @@ def samples():
     yield OPS.linear_epilogue, (x.detach(), w.detach(), "slope * acc + bias[col]", ["bias", "slope"], [b.detach()], [2.0]), {}
     yield OPS.scaled_linear, (eight, eight[:3], torch.ones(1), torch.ones(1)), {"dtype": torch.bfloat16}
     yield OPS.quantized_linear, (half, stored, torch.ones(32, 1, dtype=torch.float16)), {"type": "s4"}
-    yield OPS._dequantize, (half.detach(), stored, torch.ones(32, 1, dtype=torch.float16), None, None), {"type": "s4", "group": 0}
+    yield OPS.quantized_linear, (half, stored, torch.ones(32, 1, dtype=torch.float16)), {"type": "s4", "repacked": True}
+    constants = (half.detach(), stored, torch.ones(32, 1, dtype=torch.float16), None, None)
+    yield OPS._dequantize, constants, {"type": "s4", "group": 0, "repacked": True}
 
 
 def test_every_operator_is_checked():
@@ -278,7 +284,7 @@ def test_every_operator_is_checked():
     assert schemas == {op._qualified_op_name for op, _, _ in samples()}
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(13))
 def test_opcheck(number):
     op, arguments, options = list(samples())[number]
     checks = ["test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"]
@@ -330,7 +336,7 @@ def test_compile_of_all_functions():
         y = tt.gated_mlp(x, gate_up, down, x)
         y = tt.linear(y, down.t(), epilogue="relu(acc) * gain", gain=0.5) if not y.requires_grad else tt.linear(y, down.t(), activation="relu")
         y = tt.experts(tt.matmul(y, down.t()), experts, offsets)
-        return y + tt.quantized_linear(x, stored, scale, type="s4")
+        return y + tt.quantized_linear(x, stored, scale, type="s4", repacked=True)
 
     _, stored = numbers_of_4_bits(64, 64)
     arguments = [tensor(3, 64), tensor(64, 64), tensor(64, 32), tensor(2, 64, 64), stored, torch.ones(64, 1)]
@@ -448,6 +454,10 @@ def test_blocks_of_the_page():
     (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(6, 2, dtype=torch.uint8), torch.ones(6, 2), type="s4", group=4), ValueError, "(6, 1)"),
     (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(6, 2, dtype=torch.uint8), tensor(6, grad=True), type="s4"), RuntimeError, "detach"),
     (lambda: tt.quantized_linear(tensor(3, 4), torch.zeros(2, 6, dtype=torch.uint8).t(), torch.ones(6), type="s4"), ValueError, "contiguous copy"),
+    (lambda: tt.quantized_linear(tensor(3, 48), torch.zeros(6, 24, dtype=torch.uint8), torch.ones(6), type="s4", repacked=True), ValueError,
+     "in blocks of 32"),
+    (lambda: tt.quantized_linear(tensor(3, 64), torch.zeros(6, 64, dtype=torch.int8), torch.ones(6), type="s8", repacked=True), TypeError,
+     "leave out repacked=True"),
     (lambda: torch.func.jvp(tt.linear, (tensor(3, 4), tensor(6, 4)), (tensor(3, 4), tensor(6, 4))), NotImplementedError, "forward mode"),
 ])
 def test_refusals(call, kind, words):

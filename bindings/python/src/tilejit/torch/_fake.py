@@ -56,10 +56,11 @@ def _(input: Tensor, weight: Tensor, scale_input: Tensor, scale_weight: Tensor, 
 
 @register("tilejit::quantized_linear")
 def _(input: Tensor, weight: Tensor, scale: Tensor, zero: Optional[Tensor] = None, whole: Optional[Tensor] = None,
-      bias: Optional[Tensor] = None, *, type: str, group: int = 0) -> Tensor:
+      bias: Optional[Tensor] = None, *, type: str, group: int = 0, repacked: bool = False) -> Tensor:
     return _like(input, weight.shape[0])
 
 
 @register("tilejit::_dequantize")
-def _(input: Tensor, weight: Tensor, scale: Tensor, zero: Optional[Tensor], whole: Optional[Tensor], *, type: str, group: int) -> Tensor:
+def _(input: Tensor, weight: Tensor, scale: Tensor, zero: Optional[Tensor], whole: Optional[Tensor], *, type: str, group: int,
+      repacked: bool) -> Tensor:
     return input.new_empty((weight.shape[0], input.shape[-1]), dtype=torch.float32)

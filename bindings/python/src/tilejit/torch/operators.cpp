@@ -62,7 +62,7 @@ using SavingSignature = std::tuple<Tensor, Tensor, Tensor>(const Tensor &, const
 using MatmulSignature = Tensor(const Tensor &, const Tensor &, bool);
 using GroupedSignature = Tensor(const Tensor &, const Tensor &, const Tensor &);
 using QuantizedSignature = Tensor(const Tensor &, const Tensor &, const Tensor &, const optional<Tensor> &,
-                                  const optional<Tensor> &, const optional<Tensor> &, c10::string_view, int64_t);
+                                  const optional<Tensor> &, const optional<Tensor> &, c10::string_view, int64_t, bool);
 
 const auto &linear_op()
 {
@@ -495,6 +495,7 @@ struct Quantized {
     const optional<Tensor> &zero, &whole, &bias;
     tj_type type;
     int64_t group;
+    bool repacked;
 
     bool is_pairs() const
     {
@@ -511,6 +512,11 @@ struct Quantized {
         TORCH_CHECK_VALUE(input.dim() >= 1 && weight.dim() == 2 && weight.size(1) == (is_pairs() ? parts_of(k, 2) : k),
                           "quantized_linear: input is ", input.sizes(), " and weight is ", weight.sizes(),
                           ": pass (..., in) and (out, in), with 4 bits (out, in / 2)");
+        TORCH_CHECK_TYPE(!repacked || is_pairs(), "quantized_linear: weight is of ", weight.scalar_type(),
+                         ", and only weights of 4 bits are repacked: leave out repacked=True");
+        TORCH_CHECK_VALUE(!repacked || k % TJ_REPACKED_BLOCK == 0, "quantized_linear: input is ", input.sizes(),
+                          ", and weights are repacked in blocks of ", int(TJ_REPACKED_BLOCK),
+                          ": pad input and weight with zeros to a multiple");
         TORCH_CHECK_VALUE(group >= 0 && scale.numel() == out * parts && scale.is_contiguous(), "quantized_linear: scale is ",
                           scale.sizes(), ": pass contiguous (", out, ", ", parts, "), one for each row and ", group,
                           " elements (0: all)");
@@ -533,6 +539,7 @@ struct Quantized {
         Product product(input, rows, k, weight.size(0));
         product.factor(TJ_MATRIX_M, as_rows(input));
         product.factor(TJ_MATRIX_N, weight.t(), type);
+        product.problem.n.order = repacked ? TJ_ORDER_REPACKED : TJ_ORDER_NATURAL;
         product.result(result);
         set_scale(product, TJ_MATRIX_N, scale, 1, group);
         if (zero) {
@@ -566,6 +573,8 @@ struct Quantized {
             return parts > 1 ? columns.repeat_interleave(group, 1).narrow(1, 0, k) : columns;
         };
         Tensor value = is_pairs() ? halves(weight, k) : weight;
+        if (repacked)
+            value = value.reshape({out, k / TJ_REPACKED_BLOCK, 8, 4}).transpose(2, 3).reshape({out, k});
         if (type == TJ_E2M1) {
             const Tensor numbers = at::tensor({0., .5, 1., 1.5, 2., 3., 4., 6., -0., -.5, -1., -1.5, -2., -3., -4., -6.},
                                               input.options().dtype(at::kFloat));
@@ -584,19 +593,20 @@ struct Quantized {
 };
 
 Tensor quantized_linear(const Tensor &input, const Tensor &weight, const Tensor &scale, const optional<Tensor> &zero,
-                        const optional<Tensor> &whole, const optional<Tensor> &bias, c10::string_view type, int64_t group)
+                        const optional<Tensor> &whole, const optional<Tensor> &bias, c10::string_view type, int64_t group,
+                        bool repacked)
 {
-    const Quantized call{input, weight, scale, zero, whole, bias, type_of_weights(type, weight), group};
+    const Quantized call{input, weight, scale, zero, whole, bias, type_of_weights(type, weight), group, repacked};
     call.check();
     return call.run();
 }
 
 /* The weights of quantized_linear, (out, in), of f32. */
 Tensor dequantize(const Tensor &input, const Tensor &weight, const Tensor &scale, const optional<Tensor> &zero,
-                  const optional<Tensor> &whole, c10::string_view type, int64_t group)
+                  const optional<Tensor> &whole, c10::string_view type, int64_t group, bool repacked)
 {
     const optional<Tensor> none;
-    const Quantized call{input, weight, scale, zero, whole, none, type_of_weights(type, weight), group};
+    const Quantized call{input, weight, scale, zero, whole, none, type_of_weights(type, weight), group, repacked};
     call.check();
     return call.dequantize();
 }
@@ -860,12 +870,13 @@ struct QuantizedBackward : public Node {
     SavedVariable input, weight, scale, zero, whole;
     string type;
     int64_t group = 0;
+    bool repacked = false;
 
     variable_list apply(variable_list &&gradients) override
     {
         static const auto dequantize_op =
             find<Tensor(const Tensor &, const Tensor &, const Tensor &, const optional<Tensor> &, const optional<Tensor> &,
-                        c10::string_view, int64_t)>("tilejit::_dequantize");
+                        c10::string_view, int64_t, bool)>("tilejit::_dequantize");
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!gradients[0].defined())
             return {Tensor(), Tensor()};
@@ -873,7 +884,7 @@ struct QuantizedBackward : public Node {
         Tensor to_input;
         if (task_should_compute_output(0)) {
             const Tensor weights =
-                dequantize_op.call(x, weight.unpack(), scale.unpack(), given(zero), given(whole), type, group);
+                dequantize_op.call(x, weight.unpack(), scale.unpack(), given(zero), given(whole), type, group, repacked);
             to_input = matmul_op().call(gradient, weights.to(gradient.scalar_type()), false);
             if (x.dim() != 2)
                 to_input = to_input.view_symint(x.sym_sizes());
@@ -896,7 +907,7 @@ struct QuantizedBackward : public Node {
 
 Tensor quantized_autograd(DispatchKeySet keys, const Tensor &input, const Tensor &weight, const Tensor &scale,
                           const optional<Tensor> &zero, const optional<Tensor> &whole, const optional<Tensor> &bias,
-                          c10::string_view type, int64_t group)
+                          c10::string_view type, int64_t group, bool repacked)
 {
     refuse_forward_mode("tilejit::quantized_linear", input, bias);
     TORCH_CHECK(!torch::autograd::compute_requires_grad(weight, scale, zero, whole),
@@ -904,7 +915,7 @@ Tensor quantized_autograd(DispatchKeySet keys, const Tensor &input, const Tensor
     const auto run = [&] {
         const at::AutoDispatchBelowADInplaceOrView guard;
         return quantized_op().redispatch(keys & c10::after_autograd_keyset, input, weight, scale, zero, whole, bias, type,
-                                         group);
+                                         group, repacked);
     };
     if (!torch::autograd::compute_requires_grad(input, bias))
         return run();
@@ -917,6 +928,7 @@ Tensor quantized_autograd(DispatchKeySet keys, const Tensor &input, const Tensor
     node->whole = SavedVariable(whole, false);
     node->type = string(type);
     node->group = group;
+    node->repacked = repacked;
     Tensor result = run();
     torch::autograd::set_history(result, node);
     return result;
@@ -1023,10 +1035,9 @@ TORCH_LIBRARY(tilejit, operators)
     operators.def("scaled_linear(Tensor input, Tensor weight, Tensor scale_input, Tensor scale_weight, Tensor? bias=None, *, "
                   "ScalarType dtype) -> Tensor");
     operators.def("quantized_linear(Tensor input, Tensor weight, Tensor scale, Tensor? zero=None, Tensor? whole=None, Tensor? "
-                  "bias=None, *, "
-                  "str type, int group=0) -> Tensor");
-    operators.def("_dequantize(Tensor input, Tensor weight, Tensor scale, Tensor? zero, Tensor? whole, *, str type, int group) "
-                  "-> Tensor");
+                  "bias=None, *, str type, int group=0, bool repacked=False) -> Tensor");
+    operators.def("_dequantize(Tensor input, Tensor weight, Tensor scale, Tensor? zero, Tensor? whole, *, str type, int group, "
+                  "bool repacked) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(tilejit, CUDA, operators)
