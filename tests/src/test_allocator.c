@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: quick */
-/* The program's own allocator (tj_context_options.allocate): what it is asked for, that all goes back, and its faults. */
+/*
+ * The program's own allocator (tj_context_options.allocate): what it is asked for, that all goes back, and its faults. For a
+ * tuning, see tuner/test_tune.c.
+ */
 #include "kernel_test.h"
 
 /* A program's pool that counts. */

@@ -595,6 +595,85 @@ Test(tune, takes_every_kind_of_problem)
     tj_context_free(context);
 }
 
+/* A program's allocator (tj_context_options.allocate), whose pieces are buffers of another context on the same device. */
+typedef struct pool {
+    tj_context *device;
+    struct {
+        tj_buffer *buffer;
+        size_t bytes;
+        struct CUstream_st *stream;
+    } piece[16];
+    int pieces, most, room, wrong; /* most: at once; room: for so many; wrong: that went back otherwise than they were given */
+} pool;
+
+static void *take(size_t bytes, struct CUstream_st *stream, void *payload)
+{
+    pool *p = payload;
+    tj_error error;
+
+    if (p->pieces >= p->room || tj_buffer_create_in(p->device, stream, bytes, &p->piece[p->pieces].buffer, &error) != TJ_OK)
+        return NULL;
+    p->piece[p->pieces].bytes = bytes;
+    p->piece[p->pieces].stream = stream;
+    p->pieces++;
+    p->most = p->pieces > p->most ? p->pieces : p->most;
+    return tj_buffer_address(p->piece[p->pieces - 1].buffer);
+}
+
+static void give(void *memory, size_t bytes, struct CUstream_st *stream, void *payload)
+{
+    pool *p = payload;
+    int i = 0;
+
+    while (i < p->pieces && tj_buffer_address(p->piece[i].buffer) != memory)
+        i++;
+    if (i == p->pieces || p->piece[i].bytes != bytes || p->piece[i].stream != stream) {
+        p->wrong++;
+        return;
+    }
+    tj_buffer_free(p->piece[i].buffer);
+    p->piece[i] = p->piece[--p->pieces];
+}
+
+/* Also when it is cancelled, and when the pool is empty halfway. */
+Test(tune, gives_the_program_s_memory_back)
+{
+    const tj_problem problem = f32(20, 10, 12);
+    pool own = {.device = open_context(""), .room = 16};
+    tj_context_options pooled = TJ_CONTEXT_OPTIONS_INIT;
+    tj_tune_result result = TJ_TUNE_RESULT_INIT;
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 3);
+    tj_context *context;
+    int all;
+
+    pooled.driver = FAKE_GPU_PATH;
+    pooled.cache_dir = "";
+    pooled.allocate = take;
+    pooled.release = give;
+    pooled.allocator_payload = &own;
+    cr_assert(eq(int, tj_context_create(&pooled, &context, &err), TJ_OK), "%s", err.message);
+    options.family = tj_family_find("naive");
+    (void)tuned(context, &problem, &options);
+    all = own.most;
+    cr_expect(all >= 3 && own.pieces == 0, "%d of %d pieces are out", own.pieces, all);
+    w.cancel_after = 1;
+    cr_expect(eq(int, tuned(context, &problem, &options).was_cancelled, 1));
+    cr_expect(eq(int, own.pieces, 0), "after one that is cancelled");
+    w.cancel_after = 0;
+    for (own.room = 0; own.room < all; own.room++) {
+        w.trials = 0;
+        if (tj_tune(context, &problem, &options, &result, &err) != TJ_OK)
+            cr_expect(err.status == TJ_ERR_DEVICE_MEMORY && strstr(err.message, "option allocate"), "%s", err.message);
+        else
+            cr_expect(own.room >= 3, "M, N and P must have been somewhere"); /* a proof may lack memory */
+        cr_expect(eq(int, own.pieces, 0), "after one with room for %d", own.room);
+    }
+    cr_expect(eq(int, own.wrong, 0));
+    tj_context_free(context);
+    tj_context_free(own.device);
+}
+
 Test(tune, refuses_in_words)
 {
     tj_problem problem = f32(0, 16, 32);
