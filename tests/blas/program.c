@@ -378,9 +378,11 @@ static int call(job *j)
 
     if (kind == LT)
         return call_lt(j, p);
-    lib.cublasSetPointerMode_v2(h, p->scalars);
+    if (p->scalars != ON_HOST) /* a mode of the handle, which other threads may use */
+        lib.cublasSetPointerMode_v2(h, p->scalars);
     status = j->one.is_64 && lib.cublasSgemm_v2_64 ? CALL(_64, int64_t) : CALL(, int);
-    lib.cublasSetPointerMode_v2(h, ON_HOST);
+    if (p->scalars != ON_HOST)
+        lib.cublasSetPointerMode_v2(h, ON_HOST);
     return status;
 }
 
