@@ -37,7 +37,7 @@ void blas_compute_start(blas_choice choice)
 /* false: nothing is queued, and cuBLAS is to compute this call. A launch that fails is the last one of its product. */
 static bool launch(const blas_call *call, blas_product *product, bool is_captured)
 {
-    const tj_plan *plan = atomic_load_explicit(&product->plan, memory_order_acquire);
+    const tj_plan *plan = atomic_load_explicit(&product->kernel.plan, memory_order_acquire);
     tj_operands operands;
     tj_error err;
 
@@ -47,7 +47,7 @@ static bool launch(const blas_call *call, blas_product *product, bool is_capture
     blas_call_operands(call, &product->problem, &operands);
     if (tj_plan_launch(plan, &operands, call->stream, &err) == TJ_OK)
         return true;
-    atomic_store(&product->state, BLAS_IS_THEIRS);
+    atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
     tj_log_line(&self.log, TJ_LOG_INFO, "%s goes back to cuBLAS: %s", product->name, err.message);
     return false;
 }
@@ -69,14 +69,14 @@ static void tell(const blas_product *product, double theirs, double ours, blas_s
 /* Set the state, if it is still the one that the decision was made in, and both times, from which the next run begins. */
 static void decide(blas_product *product, blas_state before, blas_state next, double theirs, double ours)
 {
-    blas_known known = blas_known_get(&product->known);
+    blas_known known = blas_known_get(&product->kernel.known);
     int expected = (int)before;
 
-    if (!atomic_compare_exchange_strong(&product->state, &expected, (int)next))
+    if (!atomic_compare_exchange_strong(&product->kernel.state, &expected, (int)next))
         return;
     known.us[BLAS_THEIRS] = theirs;
     known.us[BLAS_OURS] = ours;
-    blas_known_set(&product->known, known);
+    blas_known_set(&product->kernel.known, known);
     blas_timing_forget(product);
     tell(product, theirs, ours, next);
     blas_making_keep();
@@ -98,7 +98,7 @@ static void review(blas_product *product)
 {
     uint64_t count;
     const double ours = blas_timing_median(product, BLAS_OURS, &count),
-                 theirs = blas_known_get(&product->known).us[BLAS_THEIRS];
+                 theirs = blas_known_get(&product->kernel.known).us[BLAS_THEIRS];
 
     if (count < REVIEWED_AFTER)
         return;
@@ -162,19 +162,19 @@ static double early_us(const tj_driver *driver, blas_product *product)
 
     blas_timing_read(driver, false);
     us = blas_timing_median(product, BLAS_EARLY, &count);
-    return count > 0 ? us : blas_known_get(&product->known).us[BLAS_THEIRS];
+    return count > 0 ? us : blas_known_get(&product->kernel.known).us[BLAS_THEIRS];
 }
 
 /* Is TileJIT expected to be faster, before both were timed? */
 static bool is_promising(const tj_driver *driver, blas_product *product)
 {
-    return product->expected_us > 0 && product->expected_us < BLAS_MARGIN * early_us(driver, product);
+    return product->kernel.expected_us > 0 && product->kernel.expected_us < BLAS_MARGIN * early_us(driver, product);
 }
 
 /* A call of a product that is cuBLAS's, if that is still as fast as it was. */
 static void check(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit)
 {
-    const double ours = blas_known_get(&product->known).us[BLAS_OURS];
+    const double ours = blas_known_get(&product->kernel.known).us[BLAS_OURS];
     uint64_t count;
     double theirs;
     int checked = BLAS_IS_CHECKED;
@@ -184,13 +184,13 @@ static void check(const tj_driver *driver, const blas_call *call, blas_product *
     if (count < JUDGED_AFTER) {
         visit->pair = time_call(driver, call, product, BLAS_EARLY);
     } else if (ours >= BLAS_MARGIN * theirs) {
-        (void)atomic_compare_exchange_strong(&product->state, &checked, BLAS_IS_THEIRS);
-    } else if (atomic_compare_exchange_strong(&product->state, &checked, BLAS_IS_WANTED)) {
-        blas_known known = blas_known_get(&product->known);
+        (void)atomic_compare_exchange_strong(&product->kernel.state, &checked, BLAS_IS_THEIRS);
+    } else if (atomic_compare_exchange_strong(&product->kernel.state, &checked, BLAS_IS_WANTED)) {
+        blas_known known = blas_known_get(&product->kernel.known);
 
         known.us[BLAS_OURS] = 0; /* to be compared */
         known.us[BLAS_THEIRS] = theirs;
-        blas_known_set(&product->known, known);
+        blas_known_set(&product->kernel.known, known);
         blas_making_want(driver, product);
     }
 }
@@ -198,15 +198,13 @@ static void check(const tj_driver *driver, const blas_call *call, blas_product *
 /* Begin where the last run ended, if the kernel is there. */
 static void resume(blas_product *product, blas_memory *memory)
 {
-    const int ready = atomic_load_explicit(&memory->state, memory_order_acquire);
+    const int ready = atomic_load_explicit(&memory->kernel.state, memory_order_acquire);
     int before = BLAS_IS_NEW;
 
-    if (ready == BLAS_IS_NEW || !atomic_compare_exchange_strong(&product->state, &before, BLAS_IS_WANTED))
+    if (ready == BLAS_IS_NEW || !atomic_compare_exchange_strong(&product->kernel.state, &before, BLAS_IS_WANTED))
         return;
-    blas_known_set(&product->known, blas_known_get(&memory->known));
-    product->expected_us = memory->expected_us;
-    atomic_store_explicit(&product->plan, atomic_load(&memory->plan), memory_order_release);
-    atomic_store_explicit(&product->state, ready, memory_order_release);
+    blas_kernel_set(&product->kernel, blas_known_get(&memory->kernel.known), memory->kernel.expected_us,
+                    atomic_load(&memory->kernel.plan), (blas_state)ready);
 }
 
 /*
@@ -234,21 +232,21 @@ static blas_state meet(const tj_driver *driver, blas_product *product, bool is_c
     if (memory)
         resume(product, memory);
     else if (is_worth_a_kernel(product, calls, is_captured) &&
-             atomic_compare_exchange_strong(&product->state, &fresh, BLAS_IS_WANTED))
+             atomic_compare_exchange_strong(&product->kernel.state, &fresh, BLAS_IS_WANTED))
         blas_making_want(driver, product);
-    return (blas_state)atomic_load_explicit(&product->state, memory_order_acquire);
+    return (blas_state)atomic_load_explicit(&product->kernel.state, memory_order_acquire);
 }
 
 bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_product *product, blas_visit *visit)
 {
-    blas_state now = (blas_state)atomic_load_explicit(&product->state, memory_order_acquire);
+    blas_state now = (blas_state)atomic_load_explicit(&product->kernel.state, memory_order_acquire);
     int captured = 0;
     bool is_captured;
 
     if (now == BLAS_IS_THEIRS)
         return false;
     if (!product->is_known) {
-        atomic_store(&product->state, BLAS_IS_THEIRS);
+        atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
         return false;
     }
     is_captured = !driver->api.stream_is_capturing ||
@@ -269,5 +267,5 @@ bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_pro
 
 void blas_compute_refuse(blas_product *product)
 {
-    atomic_store(&product->state, BLAS_IS_THEIRS);
+    atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
 }

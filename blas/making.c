@@ -58,15 +58,23 @@ void blas_known_set(blas_known *to, blas_known known)
     pthread_mutex_unlock(&self.lock);
 }
 
+void blas_kernel_set(blas_kernel *to, blas_known known, double expected_us, const tj_plan *plan, blas_state state)
+{
+    blas_known_set(&to->known, known);
+    to->expected_us = expected_us;
+    atomic_store_explicit(&to->plan, plan, memory_order_release);
+    atomic_store_explicit(&to->state, (int)state, memory_order_release);
+}
+
 /* Where the product was not decided, cuBLAS's first times say which kernels a later run may want at once. */
 static bool know(blas_product *product, blas_known *known)
 {
     uint64_t count;
 
-    *known = blas_known_get(&product->known);
+    *known = blas_known_get(&product->kernel.known);
     if (known->us[BLAS_THEIRS] <= 0)
         known->us[BLAS_THEIRS] = blas_timing_median(product, BLAS_EARLY, &count);
-    return atomic_load(&product->state) != BLAS_IS_NEW && known->us[BLAS_THEIRS] > 0;
+    return atomic_load(&product->kernel.state) != BLAS_IS_NEW && known->us[BLAS_THEIRS] > 0;
 }
 
 static void write_memory(void)
@@ -267,20 +275,17 @@ static void make_for_product(blas_task *task)
     request *asked = (request *)task;
     blas_product *product = asked->product;
     const blas_memory *memory = blas_making_recall(product); /* it was perhaps being read when the kernel was asked for */
-    wanted one = {.problem = &product->problem, .name = product->name, .known = blas_known_get(&product->known)};
+    wanted one = {.problem = &product->problem, .name = product->name, .known = blas_known_get(&product->kernel.known)};
     uint64_t count;
     blas_state next;
 
     if (memory && one.known.us[BLAS_THEIRS] <= 0)
-        one.known = blas_known_get(&memory->known);
+        one.known = blas_known_get(&memory->kernel.known);
     one.theirs_us = blas_timing_median(product, BLAS_EARLY, &count);
     if (count == 0)
         one.theirs_us = one.known.us[BLAS_THEIRS];
     next = prepare_in(asked->driver, asked->context, &one);
-    blas_known_set(&product->known, one.known);
-    product->expected_us = one.expected_us;
-    atomic_store_explicit(&product->plan, one.plan, memory_order_release);
-    atomic_store_explicit(&product->state, next, memory_order_release);
+    blas_kernel_set(&product->kernel, one.known, one.expected_us, one.plan, next);
     free(asked);
 }
 
@@ -288,15 +293,13 @@ static void make_for_memory(blas_task *task)
 {
     request *asked = (request *)task;
     blas_memory *memory = asked->memory;
-    wanted one = {.problem = &memory->problem, .name = "a product of the last run", .known = blas_known_get(&memory->known)};
+    wanted one = {
+        .problem = &memory->problem, .name = "a product of the last run", .known = blas_known_get(&memory->kernel.known)};
     blas_state next;
 
     one.theirs_us = one.known.us[BLAS_THEIRS];
     next = prepare_in(asked->driver, asked->context, &one);
-    blas_known_set(&memory->known, one.known);
-    memory->expected_us = one.expected_us;
-    atomic_store_explicit(&memory->plan, one.plan, memory_order_release);
-    atomic_store_explicit(&memory->state, next, memory_order_release);
+    blas_kernel_set(&memory->kernel, one.known, one.expected_us, one.plan, next);
     free(asked);
 }
 
@@ -324,7 +327,7 @@ void blas_making_want(const tj_driver *driver, blas_product *product)
 {
     if (!ask(make_for_product, (request){.driver = driver, .product = product, .context = product->form.context},
              work_of(&product->problem)))
-        atomic_store(&product->state, BLAS_IS_THEIRS);
+        atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
 }
 
 /* Read what is remembered, and ask for its kernels, of one CUDA context. */
@@ -342,7 +345,7 @@ static void warm_up(blas_task *task)
         for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
             if (!ask(make_for_memory, (request){.driver = asked->driver, .memory = one, .context = asked->context},
                      work_of(&one->problem)))
-                atomic_store(&one->state, BLAS_IS_THEIRS);
+                atomic_store(&one->kernel.state, BLAS_IS_THEIRS);
     }
     free(asked);
 }

@@ -54,4 +54,7 @@ void blas_making_end(void);
 blas_known blas_known_get(const blas_known *from);
 void blas_known_set(blas_known *to, blas_known known);
 
+/** Set a kernel, its state last: a thread that sees the state sees the rest. */
+void blas_kernel_set(blas_kernel *to, blas_known known, double expected_us, const tj_plan *plan, blas_state state);
+
 #endif

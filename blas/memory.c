@@ -62,7 +62,7 @@ static bool find_place(const tj_device_facts *device, place *at)
     return true;
 }
 
-/* NULL: there is no disk, or memory ran out. */
+/* NULL: the context keeps nothing on disk, or memory ran out. */
 static tj_disk_store *open_store(const tj_context *context)
 {
     const char *path = tj_store_path(context);
@@ -82,10 +82,10 @@ static blas_memory *read_product(const tj_json *from)
 
     if (one && tj_problem_from_json(text, &one->problem, NULL) == TJ_OK) {
         tj_problem_id(&one->problem, one->id);
-        one->known.us[BLAS_THEIRS] = tj_json_number(tj_json_get(from, "cublas_us"));
-        one->known.us[BLAS_OURS] = tj_json_number(tj_json_get(from, "tilejit_us"));
+        one->kernel.known.us[BLAS_THEIRS] = tj_json_number(tj_json_get(from, "cublas_us"));
+        one->kernel.known.us[BLAS_OURS] = tj_json_number(tj_json_get(from, "tilejit_us"));
         one->seen_s = tj_json_int(tj_json_get(from, "seen_s"));
-        (void)snprintf(one->known.config, sizeof one->known.config, "%s", config ? config : "");
+        (void)snprintf(one->kernel.known.config, sizeof one->kernel.known.config, "%s", config ? config : "");
     } else {
         free(one);
         one = NULL;
@@ -182,8 +182,8 @@ static blas_memory *add_own(tj_json *list, const void *cuda, blas_memory *before
         one->next = seen;
         seen = one;
         if (known.us[BLAS_OURS] <= 0 && (last = find_id(before, one->id))) {
-            known.us[BLAS_OURS] = last->known.us[BLAS_OURS];
-            memcpy(known.config, last->known.config, sizeof known.config);
+            known.us[BLAS_OURS] = last->kernel.known.us[BLAS_OURS];
+            memcpy(known.config, last->kernel.known.config, sizeof known.config);
         }
         add(list, &product->problem, &known, time(NULL));
     }
@@ -212,7 +212,7 @@ static char *print_note(const place *at, const void *cuda, blas_memory *before, 
     tj_json_add_foreign(root, "device", at->device);
     for (const blas_memory *one = before; seen && one; one = one->next)
         if (one->seen_s > time(NULL) - KEPT_S && !find_id(seen, one->id))
-            add(list, &one->problem, &one->known, one->seen_s);
+            add(list, &one->problem, &one->kernel.known, one->seen_s);
     if (seen)
         text = tj_json_print_lines(root, 6);
     tj_json_free(root);

@@ -14,14 +14,11 @@
 typedef struct blas_memory {
     tj_problem problem;
     char id[TJ_PROBLEM_ID_BYTES];
-    blas_known known;
     int64_t seen_s; /* seconds since 1970, of the last run that had it */
     struct blas_memory *next;
     /* compute.c: */
-    const void *context; /* the CUDA context of the plan */
-    double expected_us;
-    atomic_int state;
-    _Atomic(const tj_plan *) plan;
+    const void *context; /* the CUDA context of the kernel */
+    blas_kernel kernel;
 } blas_memory;
 
 /** Read the note of this program for such a device. NULL: there is none. Errors of any kind: there is none. */

@@ -26,6 +26,14 @@ typedef struct blas_known {
     char config[TJ_CONFIG_TEXT_BYTES]; /* of the kernel that the second one is of */
 } blas_known;
 
+/** The kernel of a product, and the decision for or against it. */
+typedef struct blas_kernel {
+    blas_known known;              /* under a lock of making.c */
+    double expected_us;            /* set before the plan: the time that it should take; 0: not known */
+    _Atomic(const tj_plan *) plan; /* NULL: none */
+    atomic_int state;              /* a blas_state; set last */
+} blas_kernel;
+
 /** A product. It never moves, and lives as long as the process. */
 typedef struct blas_product {
     blas_form form;
@@ -36,14 +44,11 @@ typedef struct blas_product {
     atomic_ullong calls, captured; /* captured: calls while the stream was being captured */
     atomic_ullong begun[BLAS_SIDES];
     blas_times times[BLAS_SIDES];
-    struct blas_stack *stacks;            /* stacks.c, under its lock */
-    atomic_int state;                     /* compute.c */
-    blas_known known;                     /* under a lock of compute.c */
-    double expected_us;                   /* compute.c, set before plan: the time that its kernel should take; 0: not known */
+    struct blas_stack *stacks; /* stacks.c, under its lock */
+    blas_kernel kernel;
     atomic_bool is_recalled;              /* compute.c: memory is set */
     _Atomic(struct blas_memory *) memory; /* compute.c: from an earlier run; NULL: none */
     atomic_int reviews;                   /* compute.c: the number of times that a decision for TileJIT was taken back */
-    _Atomic(const tj_plan *) plan;        /* compute.c; NULL: none */
     _Atomic(struct blas_product *) next;  /* in the order in which they came */
 } blas_product;
 

@@ -96,9 +96,9 @@ static void add_product(tj_json *list, const blas_product *product)
     tj_json_add_int(one, "captured", (int64_t)atomic_load(&product->captured));
     tj_json_add_int(one, "timed", (int64_t)timed);
     tj_json_add_real(one, "us", us);
-    if (memory && memory->known.us[BLAS_OURS] > 0) { /* tilejit with timed it */
-        tj_json_add_real(one, "tilejit_us", memory->known.us[BLAS_OURS]);
-        tj_json_add_text(one, "config", memory->known.config);
+    if (memory && memory->kernel.known.us[BLAS_OURS] > 0) { /* tilejit with timed it */
+        tj_json_add_real(one, "tilejit_us", memory->kernel.known.us[BLAS_OURS]);
+        tj_json_add_text(one, "config", memory->kernel.known.config);
     }
     if (self.has_stacks)
         blas_stacks_print(product, one);
