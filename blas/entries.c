@@ -241,23 +241,9 @@ GROUPED_OF_ANY(cublasGemmGroupedBatchedEx_64, int64_t)
 
 BLAS_EXPORT int cublasCreate_v2(void **handle);
 
-/* The library prepares itself for some 100 ms, in which the kernels of the last run come, too. */
 BLAS_EXPORT int cublasCreate_v2(void **handle)
 {
-    blas_library *const library = blas_find_library(BLAS_cublasCreate_v2, __builtin_return_address(0));
-    void *const symbol = library ? blas_real(library, BLAS_cublasCreate_v2) : NULL;
-    int (*real)(void **handle);
-    int status;
-
-    memcpy(&real, &symbol, sizeof real);
-    if (!real)
-        return BLAS_NOT_INITIALIZED;
-    blas_warm();
-    blas_depth++;
-    status = real(handle);
-    blas_depth--;
-    blas_warm();
-    return status;
+    return blas_create(BLAS_cublasCreate_v2, __builtin_return_address(0), handle);
 }
 
 /* ---- workspaces ------------------------------------------------------------------------------------------------------ */

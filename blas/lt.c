@@ -255,18 +255,5 @@ BLAS_EXPORT int cublasLtCreate(void **handle);
 
 BLAS_EXPORT int cublasLtCreate(void **handle)
 {
-    blas_library *const library = blas_find_library(BLAS_cublasLtCreate, __builtin_return_address(0));
-    void *const symbol = library ? blas_real(library, BLAS_cublasLtCreate) : NULL;
-    __typeof__(&cublasLtCreate) real;
-    int status;
-
-    memcpy(&real, &symbol, sizeof real);
-    if (!real)
-        return BLAS_NOT_INITIALIZED;
-    blas_warm();
-    blas_depth++;
-    status = real(handle);
-    blas_depth--;
-    blas_warm();
-    return status;
+    return blas_create(BLAS_cublasLtCreate, __builtin_return_address(0), handle);
 }

@@ -11,7 +11,6 @@
 
 #include "compute.h"
 #include "ending.h"
-#include "functions.h"
 #include "reason.h"
 #include "timing.h"
 #include "trace.h"
@@ -163,7 +162,8 @@ __attribute__((noinline, cold)) static const tj_driver *open_driver(void)
     return driver;
 }
 
-void blas_warm(void)
+/* Have the kernels of the last run made, once there is a CUDA context. */
+static void warm(void)
 {
     const tj_driver *driver;
     CUcontext current = NULL;
@@ -172,6 +172,24 @@ void blas_warm(void)
         return;
     if (driver->api.ctx_get_current(&current) == CUDA_SUCCESS && current)
         blas_making_warm(driver, current);
+}
+
+int blas_create(blas_function function, const void *caller, void **handle)
+{
+    blas_library *const library = blas_find_library(function, caller);
+    void *const symbol = library ? blas_real(library, function) : NULL;
+    int (*real)(void **handle);
+    int status;
+
+    memcpy(&real, &symbol, sizeof real);
+    if (!real)
+        return BLAS_NOT_INITIALIZED;
+    warm();
+    blas_depth++;
+    status = real(handle);
+    blas_depth--;
+    warm();
+    return status;
 }
 
 bool blas_begin(blas_call *call, blas_visit *visit)

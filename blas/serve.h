@@ -6,6 +6,7 @@
 #define TJ_BLAS_SERVE_H
 
 #include "call.h"
+#include "functions.h"
 
 /** The state of one call between blas_begin and blas_end. */
 typedef struct blas_visit {
@@ -17,8 +18,11 @@ typedef struct blas_visit {
 /** Is anything to be done about calls of this thread? Otherwise a call goes straight to cuBLAS. */
 bool blas_is_asked(void);
 
-/** When a handle is made, before and after: have the kernels of the last run made, once there is a CUDA context. */
-void blas_warm(void);
+/**
+ * Make a handle by the library that the caller's cublasCreate or cublasLtCreate belongs to, and meanwhile have the kernels of the
+ * last run made: the library prepares itself for some 100 ms. Return its status.
+ */
+int blas_create(blas_function function, const void *caller, void **handle);
 
 /** Before cuBLAS is called. true: the product is queued, and cuBLAS need not be called. */
 bool blas_begin(blas_call *call, blas_visit *visit);
