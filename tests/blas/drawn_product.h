@@ -31,6 +31,33 @@ static int drawn(int from, int to)
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 
+static int copy_to_host(void *to, uint64_t from, size_t bytes)
+{
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
+static int copy_to_device(uint64_t to, const void *from, size_t bytes)
+{
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return 0;
+}
+
+static int never_captures(void *stream, int *status)
+{
+    (void)stream;
+    *status = 0;
+    return 0;
+}
+
+/* From now on fake_product computes in host memory. */
+static void compute_on_host(void)
+{
+    fake_driver.to_host = copy_to_host;
+    fake_driver.to_device = copy_to_device;
+    fake_driver.is_capturing = never_captures;
+}
+
 /* The parts of memory that a product has. */
 typedef enum part { OF_A, OF_B, OF_C, OF_D, OF_BIAS, OF_AUX, OF_ALPHA, OF_BETA, OF_SCALES, PARTS = OF_SCALES + MATRICES } part;
 
