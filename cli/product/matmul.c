@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npy.h"
 #include "product.h"
 
 enum { ORDER_C = 1, ORDER_F, SHAPE_BYTES = 80, HOW_BYTES = 64 };
@@ -614,16 +613,6 @@ static tj_status make_scale_p(const cli_request *request, matrices *all, tj_erro
                         : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the scales of P, %zu bytes", scales->bytes);
 }
 
-static tj_status write_array(const tj_output *file, const tj_npy *array, tj_error *err)
-{
-    tj_status status;
-
-    cli_begin_file(file);
-    status = tj_npy_write(file, array, err);
-    cli_end_file(file);
-    return status;
-}
-
 static cli_exit multiply(const cli_call *call, const cli_request *request, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
@@ -647,9 +636,9 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     code = cli_multiply(call, &options->machine, &product, err);
     if (code != CLI_DONE && !(code == CLI_CHECK_FAILED && options->keep))
         return code;
-    status = write_array(&call->file, &all->p, &unwritten);
+    status = cli_write_array(&call->file, &all->p, &unwritten);
     if (status == TJ_OK && all->scale[TJ_MATRIX_P].data)
-        status = write_array(&all->scale_p, &all->scale[TJ_MATRIX_P], &unwritten);
+        status = cli_write_array(&all->scale_p, &all->scale[TJ_MATRIX_P], &unwritten);
     if (status != TJ_OK) {
         *err = unwritten;
         return CLI_FAILED;

@@ -5,6 +5,7 @@
 #ifndef TJ_CLI_PRODUCT_H
 #define TJ_CLI_PRODUCT_H
 
+#include "npy.h"
 #include "words.h"
 
 /* ---- request ---------------------------------------------------------------------------------------------------- */
@@ -268,6 +269,9 @@ cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *option
  */
 tj_status cli_read_records(const char *list, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            tj_error *err);
+
+/** Write an array to a file that is open; a signal waits meanwhile. */
+tj_status cli_write_array(const tj_output *out, const tj_npy *array, tj_error *err);
 
 /** Read a text file; one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
 tj_status cli_read_text(const char *path, size_t max_bytes, char **text, tj_error *err);

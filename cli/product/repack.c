@@ -2,7 +2,6 @@
 /*
  * tilejit repack: write weights of 4 bits in the order that tensor cores take them in, or back.
  */
-#include "npy.h"
 #include "product.h"
 
 typedef struct repack_options {
@@ -32,16 +31,6 @@ static tj_status check_array(const char *path, const tj_npy *array, tj_error *er
     return TJ_OK;
 }
 
-static tj_status write_array(const tj_output *file, const tj_npy *array, tj_error *err)
-{
-    tj_status status;
-
-    cli_begin_file(file);
-    status = tj_npy_write(file, array, err);
-    cli_end_file(file);
-    return status;
-}
-
 static cli_exit repack(cli_call *call, tj_error *err)
 {
     const repack_options *const options = call->options;
@@ -59,7 +48,7 @@ static cli_exit repack(cli_call *call, tj_error *err)
     if (cli_open_output(call, options->output, err) == TJ_OK && tj_npy_read(path, &array, err) == TJ_OK &&
         check_array(path, &array, err) == TJ_OK &&
         tj_repack_host(array.data, array.data, (int64_t)array.bytes, order, err) == TJ_OK &&
-        write_array(&call->file, &array, err) == TJ_OK)
+        cli_write_array(&call->file, &array, err) == TJ_OK)
         code = CLI_DONE;
     if (code == CLI_DONE) {
         cli_set_text(call->answer, "output", options->output);
