@@ -23,8 +23,8 @@
 enum { BLAS_A, BLAS_B, BLAS_C, BLAS_D, BLAS_MATRICES };
 
 /**
- * The properties by which calls are told apart: two calls with the same are one product. They are compared as bytes, so that
- * there is no padding, and unused ones are 0.
+ * The properties by which calls are told apart: two calls with the same are one product. They are compared as bytes: the
+ * structure has no padding, and unused members are 0.
  */
 typedef struct blas_form {
     const void *context; /* the CUDA context */

@@ -91,7 +91,7 @@ static bool place_of_symbol(const void *symbol, place *where)
 
 /*
  * Return the library at this address, or add it with its handle, which is then kept. NULL: it is not there, and handle is NULL
- * or there is no room. The caller holds the lock.
+ * or the table is full. The caller holds the lock.
  */
 static blas_library *library_at(const void *base, void *handle)
 {

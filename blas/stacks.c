@@ -76,7 +76,7 @@ void blas_stacks_take(blas_product *product)
 
 typedef char *demangle_fn(const char *name, char *out, size_t *bytes, int *status);
 
-/* "at::mm(...) (libtorch_cpu.so)", or where there is no name "app+0x1234", as addr2line takes it. */
+/* "at::mm(...) (libtorch_cpu.so)"; without a symbol "app+0x1234", as addr2line takes it. */
 static void print_address(const void *address, const Dl_info *home, char text[FRAME_BYTES])
 {
     void *symbol = blas_dlsym()(RTLD_DEFAULT, "__cxa_demangle"); /* NULL: the program has no C++ */

@@ -14,7 +14,7 @@ typedef struct blas_task {
     struct blas_task *next;              /* private to this file */
 } blas_task;
 
-/** Run a task soon, on a thread with all signals blocked. false: there is no thread, and the task is the caller's. Threads: any. */
+/** Run a task soon, on a thread with all signals blocked. false: no thread could be made, and the caller keeps the task. Threads: any. */
 bool blas_threads_run(blas_task *task);
 
 #endif

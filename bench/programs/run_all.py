@@ -114,7 +114,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=480, help="start no run after this time (480)")
     options = parser.parse_args()
     if any(way.startswith("with") for way in options.ways) and not shutil.which(options.tilejit):
-        sys.exit(f"run_all.py: there is no command {options.tilejit}: name it with --tilejit, or leave with out of --ways")
+        sys.exit(f"run_all.py: {options.tilejit} is not a command: name it with --tilejit, or leave 'with' out of --ways")
     begin, lines, failed = time.monotonic(), [], []
     with tempfile.TemporaryDirectory() as folder:
         logs = options.logs or pathlib.Path(folder)

@@ -33,7 +33,7 @@ def _include() -> pathlib.Path:
     for folder in (pathlib.Path(__file__).parent.parent, *_HERE.parents):
         if (folder / "include/tilejit/tilejit.h").exists():
             return folder / "include"
-    raise ImportError(f"tilejit.torch lacks its headers: there is no include/tilejit in {_HERE.parent}; install the package again")
+    raise ImportError(f"tilejit.torch lacks its headers: {_HERE.parent} has no folder include/tilejit; install the package again")
 
 
 def folder() -> pathlib.Path:

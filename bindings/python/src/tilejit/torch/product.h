@@ -422,7 +422,7 @@ class Product
         try {
             theirs();
         } catch (const c10::OutOfMemoryError &) {
-            return true; /* there is no room for two results */
+            return true; /* two results do not fit in memory */
         }
         for (int i = 0; i < 42; i++) {
             const bool is_ours = i / 3 % 2, is_timed = i % 3 == 2;
