@@ -21,8 +21,10 @@ static int bits_of(emu_type type)
 emu_factor emu_factor_of(const emu_inst *inst, bool is_b, emu_type type)
 {
     const int m = inst->shape[0], n = inst->shape[1], k = inst->shape[2];
+    const bool is_dense = type == T_E2M1 && k == 64; /* k = 32 takes bytes of any type */
 
-    return (emu_factor){is_b ? n : m, type == T_B1 ? k / 32 : k, bits_of(type), !is_b || n == 32};
+    return (emu_factor){is_b ? n : m, type == T_B1 ? k / 32 : k, is_dense ? 4 : bits_of(type), !is_b || n == 32,
+                        type == T_E2M1 && !is_dense};
 }
 
 emu_sum emu_sum_of(const emu_inst *inst, emu_type type)
@@ -66,6 +68,9 @@ void emu_fetch_factor(const emu_warp *warp, const emu_operand *operand, const em
             break;
         }
     }
+    for (int line = 0; f->is_padded && line < f->lines; line++)
+        for (int k = 0; k < f->depth; k++)
+            to[line][k] = to[line][k] >> 2 & 15;
 }
 
 void emu_fetch_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t to[][EMU_LINES])
@@ -100,7 +105,7 @@ bool emu_is_whole(emu_warp *warp, const emu_inst *inst)
     return warp->alive == UINT32_MAX;
 }
 
-bool emu_begin_product(emu_warp *warp, const emu_inst *inst, int m, int n, int k)
+bool emu_begin_product(emu_warp *warp, const emu_inst *inst, unsigned end, int m, int n, int k)
 {
     cuEmuCounters *line = emu_line(warp, inst);
 
@@ -109,7 +114,7 @@ bool emu_begin_product(emu_warp *warp, const emu_inst *inst, int m, int n, int k
     if (line)
         line->mma_flops += (uint64_t)(2 * m * n * k);
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
-        for (unsigned i = inst->outputs; i < inst->operands; i++)
+        for (unsigned i = inst->outputs; i < end; i++)
             emu_check_defined(warp, inst, &inst->operand[i], UINT32_MAX, "in a matrix product");
     for (unsigned i = 0; i < inst->outputs; i++)
         emu_set_defined(warp, &inst->operand[i], UINT32_MAX, UINT32_MAX);
@@ -134,7 +139,7 @@ void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, c
     const emu_operand *const from_c = from_b + (repeats ? EMU_WMMA_HALVES : emu_factor_registers(&b));
     emu_product p;
 
-    if (!emu_begin_product(warp, inst, c.m, c.n, inst->shape[2]))
+    if (!emu_begin_product(warp, inst, inst->operands, c.m, c.n, inst->shape[2]))
         return;
     p.m = c.m;
     p.n = c.n;

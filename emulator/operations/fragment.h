@@ -22,8 +22,9 @@
 #include "warp.h"
 
 typedef struct emu_factor {
-    int lines, depth, bits; /* bits: of an element */
+    int lines, depth, bits; /* bits: of an element, with its padding */
     bool is_paired;
+    bool is_padded; /* e2m1 in bytes: its bits are 2 to 5 */
 } emu_factor;
 
 typedef struct emu_sum {
@@ -102,9 +103,10 @@ void emu_put_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum
 bool emu_is_whole(emu_warp *warp, const emu_inst *inst);
 
 /**
- * Begin a product of a whole warp: check that its inputs are defined, and define its results. false: a finding says why not.
+ * Begin a product of a whole warp: check that its inputs are defined, the operands before `end`, and define its results. false: a
+ * finding says why not.
  */
-bool emu_begin_product(emu_warp *warp, const emu_inst *inst, int m, int n, int k);
+bool emu_begin_product(emu_warp *warp, const emu_inst *inst, unsigned end, int m, int n, int k);
 
 typedef enum emu_arithmetic { OF_FLOATS, OF_DOUBLES, OF_WHOLES, OF_BITS } emu_arithmetic;
 

@@ -54,7 +54,7 @@ static void mma_quarters(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_product p;
 
     (void)mask;
-    if (!emu_begin_product(warp, inst, 8, 8, 4 * 4))
+    if (!emu_begin_product(warp, inst, inst->operands, 8, 8, 4 * 4))
         return;
     p.m = p.n = 8;
     p.k = 4;
@@ -117,6 +117,8 @@ static void movmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define QUARTERS "{*.row.col,.row.row,.col.row,.col.col}"
 #define OF_BYTES "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32" ROWCOL
 #define FP8 "{*.e4m3,.e5m2}{*.e4m3,.e5m2}"
+#define F8F6F4 "{*.e4m3,.e5m2,.e3m2,.e2m3,.e2m1}{*.e4m3,.e5m2,.e3m2,.e2m3,.e2m1}"
+#define RTX_BLACKWELL (EMU_ONLY + 120)
 #define OF_HALF_BYTES "{.satfinite}.s32{*.s4,.u4}{*.s4,.u4}.s32" ROWCOL
 #define OF_BITS ".popc.s32.b1.b1.s32" ROWCOL
 
@@ -131,6 +133,10 @@ const emu_form emu_mma_forms[] = {
     {MMA ".m16n8k32.f16" FP8 ".f16" ROWCOL, "=2w 4w 2w 2w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m16n8k16.f32" FP8 ".f32" ROWCOL, "=4w 2w 1w 4w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m16n8k16.f16" FP8 ".f16" ROWCOL, "=2w 2w 1w 2w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
+    {MMA ".m16n8k32.kind::f8f6f4.f32" F8F6F4 ".f32" ROWCOL, "=4w 4w 2w 4w", mma_float, NULL, F_WARP, D_OWN, 0, 0,
+     RTX_BLACKWELL},
+    {MMA ".m16n8k32.kind::f8f6f4.f16" F8F6F4 ".f16" ROWCOL, "=2w 4w 2w 2w", mma_float, NULL, F_WARP, D_OWN, 0, 0,
+     RTX_BLACKWELL},
     {MMA ".m8n8k4" QUARTERS ".f32.f16.f16.f32", "=8w 2w 2w 8w", mma_quarters, NULL, F_WARP, D_OWN, 0, 0, 70},
     {MMA ".m8n8k4" QUARTERS ".f32.f16.f16.f16", "=8w 2w 2w 4w", mma_quarters, NULL, F_WARP, D_OWN, 0, 0, 70},
     {MMA ".m8n8k4" QUARTERS ".f16.f16.f16.f16", "=4w 2w 2w 4w", mma_quarters, NULL, F_WARP, D_OWN, 0, 0, 70},

@@ -49,6 +49,9 @@ static const emu_format *format_of(emu_type type)
            : type == T_TF32 ? &emu_tf32
            : type == T_E4M3 ? &emu_e4m3
            : type == T_E5M2 ? &emu_e5m2
+           : type == T_E2M1 ? &emu_e2m1
+           : type == T_E2M3 ? &emu_e2m3
+           : type == T_E3M2 ? &emu_e3m2
                             : &single;
 }
 
@@ -67,7 +70,7 @@ static inline term read_term(uint32_t bits, const emu_format *f)
 
     return (term){.significand = bits >> (f->exponent + f->fraction) & 1 ? -size : size,
                   .exponent = size ? (exponent ? exponent : 1) - bias : NO_EXPONENT,
-                  .is_finite = exponent != top || (!f->has_infinity && fraction != (1 << f->fraction) - 1)};
+                  .is_finite = f->is_finite || exponent != top || (!f->has_infinity && fraction != (1 << f->fraction) - 1)};
 }
 
 /* Subnormals of e4m3 are normal in f16; e5m2 has the exponents of f16. */
@@ -251,6 +254,123 @@ EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most, boo
             }
             for (int j = 0; j < GROUP; j++)
                 p->d[r][first + j] = m.widens ? add_rounded(result[j], (uint32_t)p->c[r][first + j], is_half) : result[j];
+        }
+    }
+}
+
+/* Return the product of two terms. */
+static inline term times(term a, term b)
+{
+    const int32_t significand = a.significand * b.significand;
+
+    return (term){significand, significand ? a.exponent + b.exponent : NO_EXPONENT, a.is_finite && b.is_finite};
+}
+
+static term read_scale(uint8_t bits, emu_type type)
+{
+    if (type == T_UE8M0)
+        return (term){1, bits - 127, bits != 255};
+    return read_term(bits & 0x7f, &emu_e4m3);
+}
+
+static double real_of_scale(uint8_t bits, emu_type type)
+{
+    if (type == T_UE8M0)
+        return bits == 255 ? (double)NAN : ldexp(1, bits - 127);
+    return emu_widen(bits & 0x7f, &emu_e4m3);
+}
+
+/* Return an element of D that has a factor, a scale or a C that is not finite. */
+static uint32_t scaled_infinite(const emu_product *p, const emu_scales *s, int row, int column)
+{
+    double sum = (double)emu_f32((uint32_t)p->c[row][column]);
+
+    for (int k = 0; k < p->k; k++) {
+        const int n = k * s->count / p->k;
+        const double scale = real_of_scale(s->a[row][n], s->type) * real_of_scale(s->b[column][n], s->type);
+        sum += real_of(p->a[row][k], p->a_type) * real_of(p->b[column][k], p->b_type) * scale;
+    }
+    return emu_narrow(sum, &single, ROUND_NEAREST, false);
+}
+
+/* Return the exact sum of products of e2m1, with exponent 0 and their bits of fraction: their exponents are not negative. */
+static inline term add_exactly(const term *a, const term *b, int count)
+{
+    term sum = {0, 0, true};
+
+    for (int k = 0; k < count; k++) {
+        const term product = times(a[k], b[k]);
+        if (product.significand)
+            sum.significand += product.significand * (1 << product.exponent);
+    }
+    return sum;
+}
+
+/* Return a term in units of 2^(highest - bits), truncated toward zero. fraction: its bits of fraction. */
+static inline int64_t cut(term t, int fraction, int highest, int bits)
+{
+    const int up = bits - fraction - (highest - t.exponent);
+    const int64_t size = t.significand < 0 ? -(int64_t)t.significand : t.significand;
+    const int64_t kept = up >= 0 ? size << up : up > -63 ? size >> -up : 0;
+
+    return t.significand < 0 ? -kept : kept;
+}
+
+static uint32_t add_scaled(const term *a, const term *b, const term *scale_a, const term *scale_b, term c, int k, int count,
+                           int fraction, int lowest)
+{
+    const int together = k == 64 ? 16 : 1, bits = k == 64 ? 35 : 25, terms = k / together;
+    int highest = c.exponent > lowest ? c.exponent : lowest;
+    term each[EMU_DEPTH / 2];
+    int64_t sum;
+
+    for (int i = 0; i < terms; i++) {
+        const int n = i * count / terms, at = i * together;
+        const term products = together == 1 ? times(a[at], b[at]) : add_exactly(a + at, b + at, together);
+        each[i] = times(products, times(scale_a[n], scale_b[n]));
+        highest = each[i].exponent > highest ? each[i].exponent : highest;
+    }
+    sum = cut(c, single.fraction, highest, bits);
+    for (int i = 0; i < terms; i++)
+        sum += cut(each[i], fraction, highest, bits);
+    return pack(sum, highest - bits, &single, single.fraction, false);
+}
+
+/* Read a row of A or a column of B and its scales. Returns whether all are finite. */
+static bool read_scaled(const uint64_t *from, int count, emu_type type, const uint8_t *scales, const emu_scales *s, term *to,
+                        term *scale)
+{
+    bool is_finite = true;
+
+    for (int k = 0; k < count; k++) {
+        to[k] = read_term((uint32_t)from[k], format_of(type));
+        is_finite &= to[k].is_finite;
+    }
+    for (int n = 0; n < s->count; n++) {
+        scale[n] = read_scale(scales[n], s->type);
+        is_finite &= scale[n].is_finite;
+    }
+    return is_finite;
+}
+
+EMU_CLONED void emu_multiply_scaled(emu_product *p, const emu_scales *s)
+{
+    const int fraction =
+        format_of(p->a_type)->fraction + format_of(p->b_type)->fraction + (s->type == T_UE4M3 ? 2 * emu_e4m3.fraction : 0);
+    const int lowest = model_of(120, p->a_type, p->k, false).lowest;
+    term a[EMU_DEPTH], b[EMU_LINES][EMU_DEPTH], scale_a[4], scale_b[EMU_LINES][4];
+    bool is_finite_column[EMU_LINES];
+
+    for (int c = 0; c < p->n; c++)
+        is_finite_column[c] = read_scaled(p->b[c], p->k, p->b_type, s->b[c], s, b[c], scale_b[c]);
+    for (int r = 0; r < p->m; r++) {
+        const bool is_finite_row = read_scaled(p->a[r], p->k, p->a_type, s->a[r], s, a, scale_a);
+        for (int c = 0; c < p->n; c++) {
+            const term sum = read_term((uint32_t)p->c[r][c], &single);
+            if (is_finite_row && is_finite_column[c] && sum.is_finite)
+                p->d[r][c] = add_scaled(a, b[c], scale_a, scale_b[c], sum, p->k, s->count, fraction, lowest);
+            else
+                p->d[r][c] = scaled_infinite(p, s, r, c);
         }
     }
 }

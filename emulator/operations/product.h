@@ -5,8 +5,8 @@
  * Sums of f16, bf16 and tf32 products follow the model that Xie et al. measured (MMA-Sim, arXiv 2511.10909): the products of a
  * step and C are truncated to a number of bits below the largest exponent among them, added exactly, and truncated to f32, or
  * rounded to the nearest f16. The number of bits and the length of a step depend on the architecture. For e4m3 and e5m2, sm_89
- * and sm_120 do this with 13 bits; on the architectures between them a warpgroup does it with 13 bits for all products at once,
- * and for a warp ptxas makes two f16 products, one of the lower and one of the upper elements of each register: the first
+ * does this with 13 bits; on the architectures before sm_120 a warpgroup does it with 13 bits for all products at once, and for a
+ * warp ptxas makes two f16 products, one of the lower and one of the upper elements of each register: the first
  * starts at 0, the second at the first's sum, and C is added last, rounded to nearest. f64 is a chain of fused multiply-adds;
  * 8-bit and 4-bit integers and counts of single bits are exact.
  */
@@ -35,6 +35,20 @@ uint32_t emu_f32_to_f16(uint32_t bits);
  * product.
  */
 void emu_multiply_float(emu_product *p, int capability, int most, bool is_group);
+
+/** The scales of a block-scaled product, as bytes of ue8m0 or ue4m3: `count` in a row of A and in a column of B. */
+typedef struct emu_scales {
+    emu_type type;
+    int count;
+    uint8_t a[EMU_LINES][4], b[EMU_LINES][4];
+} emu_scales;
+
+/**
+ * Multiply with block scales, by the model of the same authors, which no device has confirmed here: each product (of e2m1 at depth
+ * 64, each exact sum of 16 products) is a term with its scales; terms and C are truncated to 25 bits (35) below the largest
+ * exponent, added exactly, and truncated to f32.
+ */
+void emu_multiply_scaled(emu_product *p, const emu_scales *scales);
 
 /** Compute f16 products by single operations, as ptxas does for an instruction that devices from sm_80 on lack. */
 void emu_multiply_single(emu_product *p);

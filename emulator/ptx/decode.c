@@ -44,7 +44,7 @@ typedef struct candidates {
     unsigned count;
 } candidates;
 
-/* Return the lowest target that has an instruction of this form, or EMU_ONLY and the only one. */
+/* Return the lowest target that has an instruction of this form, or EMU_ONLY and the first of its family. */
 static unsigned target_of(const emu_form *form, const emu_inst *inst)
 {
     unsigned target = inst->space == S_CLUSTER && form->target < 90 ? 90 : form->target;
@@ -60,7 +60,11 @@ static unsigned target_of(const emu_form *form, const emu_inst *inst)
 
 static bool lacks(const emu_module *m, unsigned target)
 {
-    return target > EMU_ONLY ? target != EMU_ONLY + (unsigned)m->target || !m->is_specific : target > (unsigned)m->target;
+    const unsigned own = (unsigned)m->target, first = target - EMU_ONLY;
+
+    if (target <= EMU_ONLY)
+        return target > own;
+    return !m->is_specific || own / 10 != first / 10 || own < first;
 }
 
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)

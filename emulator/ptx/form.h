@@ -21,6 +21,7 @@
 
 #include "ptx.h"
 
+/** EMU_ONLY + 120 means sm_120a, sm_120f and the later targets of their family, such as sm_121a. */
 enum { EMU_ONLY = 128 };
 
 typedef struct emu_form {
@@ -28,7 +29,7 @@ typedef struct emu_form {
     emu_exec exec;
     emu_exec (*choose)(const emu_inst *inst); /* used if exec is NULL; returns NULL for an invalid combination */
     uint8_t flow, tracking, flops, is_fma;
-    uint8_t target; /* lowest target, 80 for sm_80, if the types do not say so; 0: all; EMU_ONLY + 90: only sm_90a */
+    uint8_t target; /* lowest target, 80 for sm_80, if the types do not say so; 0: all; or EMU_ONLY + 120 */
 } emu_form;
 
 /** The instruction set that a module is decoded for. */

@@ -50,6 +50,11 @@ typedef enum emu_type {
     T_E2M3X2,
     T_E3M2X2,
     T_UE8M0X2,
+    T_E2M1,
+    T_E2M3,
+    T_E3M2,
+    T_UE8M0,
+    T_UE4M3,
     T_COUNT
 } emu_type;
 
@@ -270,7 +275,7 @@ typedef struct emu_module {
     char *text;
     size_t text_bytes;
     int ptx_version, target; /* 90 for 9.0; 75 for sm_75 */
-    bool is_specific;        /* sm_90a: runs on no other target */
+    bool is_specific;        /* sm_90a, sm_120f: has instructions that later targets may lack */
     bool has_sums;           /* contains a wgmma */
     emu_inst *inst;
     uint32_t insts;
