@@ -284,6 +284,13 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
                 family->name, tj_type_list(family->types, false, list), tj_which_letter(which), tj_type_name((tj_type)type),
                 TJ_SAFE_FAMILY->name);
     }
+    if (family->types && !takes_weights && tj_widens_weights(view->m.type, view->n.type))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family %s takes M and N of one type, and they are %s and %s: use the family %s, or none, so that the library "
+            "chooses",
+            family->name, tj_type_name((tj_type)tj_problem_matrix(view, callers[TJ_MATRIX_M])->type),
+            tj_type_name((tj_type)tj_problem_matrix(view, callers[TJ_MATRIX_N])->type), TJ_SAFE_FAMILY->name);
     return TJ_OK;
 }
 

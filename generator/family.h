@@ -43,7 +43,7 @@ struct tj_family {
     const tj_family_values
         *weighed;       /* the model chooses among these for a device if the config sets none of them. NULL: none */
     uint32_t types;     /* of M, N and P, bits 1 << tj_type; 0: all */
-    bool takes_weights; /* M or N may have 8 bits if the other is a float, whatever `types` says */
+    bool takes_weights; /* M or N may have fewer bits than the other, if that is a float, whatever `types` says */
     enum { TJ_PAIRS_OF_WEIGHTS = 1, TJ_PAIRS } takes_pairs; /* M or N may have 4 bits, two in a byte; 0: neither */
     bool takes_repacked;                                    /* M or N of 4 bits may be in the order of tj_repack */
     bool scales_along_k;                                    /* plain scales (tj_scales_are_plain) of parts of k */

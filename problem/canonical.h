@@ -221,11 +221,21 @@ static inline tj_dim tj_open_l(const tj_problem *problem)
 /** The types of 8 and 4 bits that weights may have. */
 enum { TJ_TYPES_OF_WEIGHTS = 1 << TJ_E4M3 | 1 << TJ_E5M2 | 1 << TJ_S8 | 1 << TJ_U8 | 1 << TJ_S4 | 1 << TJ_E2M1 | 1 << TJ_U4 };
 
-/** Are elements of this type weights if those of the other operand are activations: wider floats, all of whose bits they fit? */
+/** Are elements of this type floats of 16 bits, and those of the other operand f32: a router's activations and its weights? */
+static inline bool tj_halves_meet_f32(int32_t type, int32_t other)
+{
+    return (type == TJ_F16 || type == TJ_BF16) && other == TJ_F32;
+}
+
+/**
+ * Are elements of this type weights if those of the other operand are activations: wider floats, all of whose bits they fit?
+ * Floats of 16 bits next to f32 count as such weights, because they are widened as well, whatever the program means by them.
+ */
 static inline bool tj_type_is_weights_of(int32_t type, int32_t other)
 {
-    return (TJ_TYPES_OF_WEIGHTS >> type & 1) &&
-           (other == TJ_F32 || other == TJ_F16 || other == TJ_BF16 || (other == TJ_E4M3 && tj_type_is_pair(type)));
+    return ((TJ_TYPES_OF_WEIGHTS >> type & 1) &&
+            (other == TJ_F32 || other == TJ_F16 || other == TJ_BF16 || (other == TJ_E4M3 && tj_type_is_pair(type)))) ||
+           tj_halves_meet_f32(type, other);
 }
 
 /** Is one operand weights and the other activations? Then the weights are widened on load. */

@@ -29,8 +29,8 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
 }
 
 /*
- * May M and N have these types? One type; two of 8 bits with the same accumulator; or weights and their activations. Pairs of
- * integers are weights only.
+ * May M and N have these types? One type; two of 8 bits with the same accumulator; weights and their activations; or floats of
+ * 16 bits and f32. Pairs of integers are weights only.
  */
 static bool go_together(int32_t m, int32_t n)
 {
@@ -120,12 +120,12 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
                            tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(true), false, list));
     }
     if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, or one of them weights of %s, and the "
-            "other f32, f16 or bf16, or e4m3 next to weights of 4 bits",
-            tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]),
-            tj_type_list(TJ_TYPES_OF_WEIGHTS, false, list));
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "M is %s but N is %s: give both one type, e4m3 and e5m2, s8 and u8, f32 and f16 or bf16, or one of them "
+                       "weights of %s, "
+                       "and the other f32, f16 or bf16, or e4m3 next to weights of 4 bits",
+                       tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]),
+                       tj_type_list(TJ_TYPES_OF_WEIGHTS, false, list));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",
                        tj_type_name((tj_type)type[TJ_MATRIX_P]), tj_type_name((tj_type)type[TJ_MATRIX_C]));

@@ -119,11 +119,18 @@ static void set_errors(resolved *request)
     const tj_compute_facts *compute = tj_compute_facts_of(c->compute);
     const long double v = compute->input_roundoff;
     const bool is_s32 = compute->sum == TJ_S32;
+    const bool is_mixed = tj_halves_meet_f32(c->m.type, c->n.type) || tj_halves_meet_f32(c->n.type, c->m.type);
     /* Tensor cores truncate to f32, with up to twice the error of rounding. */
-    const bool may_cut_off = compute->sum == TJ_F32 && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
-    /* Splitting elements costs some bits of each product, and tensor cores truncate within a few of these. */
+    const bool may_cut_off =
+        compute->sum == TJ_F32 && !is_mixed && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
+    /*
+     * Splitting elements costs some bits of each product, and tensor cores truncate within a few of these. Planes that hold all
+     * bits of f32, next to elements of 16 bits, leave only the truncation.
+     */
     const long double sums =
-        (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L);
+        (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L
+                                                                  : is_mixed                         ? 2.0L
+                                                                                                     : 0.0L);
     const long double parts = tj_scale_k(c) > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, tj_scale_k(c)) : 0.0L;
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;

@@ -71,8 +71,8 @@ static const cli_option of_problem[] = {
      .offered = format_at},
     {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
     {"n-dtype", CLI_TEXT, AT(n_dtype),
-     "Element type of N, if it differs: e4m3 goes with e5m2, s8 with u8, weights of 8 or 4 bits with f32, f16 and bf16, and "
-     "those of 4 bits with e4m3.",
+     "Element type of N, if it differs: e4m3 goes with e5m2, s8 with u8, f32 with f16 and bf16, weights of 8 or 4 bits with "
+     "these three, and those of 4 bits with e4m3.",
      "type", .offered = input_type_at},
     {"p-dtype", CLI_TEXT, AT(p_dtype),
      "Element type of P and C; default: that of M and N, f32 for e4m3 and e5m2, s32 for s8 and u8.", "type",

@@ -337,8 +337,9 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOS
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
  * M and N have the same type (not s4 or u4), or are e4m3 and e5m2, or s8 and u8. Or one of them holds weights of s8, u8, e4m3,
- * e5m2, s4, u4 or e2m1, and the other holds f32, f16 or bf16, or e4m3 if the weights have 4 bits. Weights are widened when they
- * are loaded, which is exact, and their products are accumulated in f32. Each part of k may have scales of its own (tj_scale).
+ * e5m2, s4, u4 or e2m1, and the other holds f32, f16 or bf16, or e4m3 if the weights have 4 bits. Or one holds f16 or bf16 and
+ * the other f32. Weights are widened when they are loaded, which is exact, and their products are accumulated in f32. Each part
+ * of k may have scales of its own (tj_scale).
  *
  * P may have another type (tj_compute_facts.products); with weights, the type of the other matrix decides. C has the type and
  * the layout of P; its own may repeat them or be 0.

@@ -334,7 +334,7 @@ Test(matmul_types, that_do_not_go_together_are_told_in_words)
         {"$T run 8x8x8 --dtype bf16 --compute f32_split", "compute is f32_split but M and N are bf16: use f32"},
         {"$T run 8x8x8 --config planes", "family planes multiplies f32 with compute f32_split"},
         {"$T run 8x8x8 --dtype e4m3 --n-dtype s8",
-         "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, s8 and u8, or one of them weights of"},
+         "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, s8 and u8, f32 and f16 or bf16, or one of them weights of"},
         {"$T run 8x8x8 --compute f17", "no way to compute is named \"f17\": use f32, f64, tf32, s32, f32_split or f32_fp8"},
         {"$T run 8x8x8 --scale-m all", "use one of one, each, along-k"},
         {"$T run 8x8x8 --dtype f16 --n-dtype s8 --scale-k 4", "--scale-k is 4 and there are no scales along k"},

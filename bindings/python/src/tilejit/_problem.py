@@ -147,7 +147,7 @@ class Problem:
     Problems that ask for the same are equal; they may be keys of a dict, and are pickled.
 
     j, k, l: extents in elements, from 1 on (k may be 0).
-    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, weights of 8 or 4 bits with f32, f16 and bf16).
+    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8, f32 with f16 and bf16, weights of 8 or 4 bits with these three).
     out_dtype: the type of P. Default: f32 for sums in f32 of 8-bit floats, s32 for integers, else that of M.
     layouts: three letters for M, N and P: r is row-major, c column-major.
     batch: the number of such products, stored one after the other.
