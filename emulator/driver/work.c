@@ -17,13 +17,11 @@ enum { LAUNCH_NS = 2000, UNCOUNTED_NS = 5000, LANES = 128, MMA_SPEED = 8, SECTOR
 /* Map a finding to a driver error. */
 static CUresult result_of(cuEmuKind kind)
 {
-    static const CUresult results[CUEMU_KINDS] = {[CUEMU_OUT_OF_BOUNDS] = CUDA_ERROR_ILLEGAL_ADDRESS,
-                                                  [CUEMU_MISALIGNED] = CUDA_ERROR_MISALIGNED_ADDRESS,
-                                                  [CUEMU_ILLEGAL] = CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                                                  [CUEMU_DIVERGENT] = CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                                                  [CUEMU_ENDLESS] = CUDA_ERROR_LAUNCH_TIMEOUT,
-                                                  [CUEMU_DEADLOCK] = CUDA_ERROR_LAUNCH_TIMEOUT,
-                                                  [CUEMU_ASSERT] = CUDA_ERROR_ASSERT};
+    static const CUresult results[CUEMU_KINDS] = {
+        [CUEMU_OUT_OF_BOUNDS] = CUDA_ERROR_ILLEGAL_ADDRESS, [CUEMU_MISALIGNED] = CUDA_ERROR_MISALIGNED_ADDRESS,
+        [CUEMU_ILLEGAL] = CUDA_ERROR_ILLEGAL_INSTRUCTION,   [CUEMU_TENSOR_MEMORY] = CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        [CUEMU_DIVERGENT] = CUDA_ERROR_ILLEGAL_INSTRUCTION, [CUEMU_ENDLESS] = CUDA_ERROR_LAUNCH_TIMEOUT,
+        [CUEMU_DEADLOCK] = CUDA_ERROR_LAUNCH_TIMEOUT,       [CUEMU_ASSERT] = CUDA_ERROR_ASSERT};
 
     return kind == CUEMU_NONE ? CUDA_SUCCESS : results[kind] ? results[kind] : CUDA_ERROR_LAUNCH_FAILED;
 }

@@ -45,6 +45,7 @@ typedef enum cuEmuKind {
     CUEMU_ENDLESS,       /* a block without progress for longer than the patience, or with more instructions than the budget */
     CUEMU_ILLEGAL,       /* an instruction used against its rules: for example, a lane missing from its member mask */
     CUEMU_MBARRIER,      /* an mbarrier that was never initialised, arrivals beyond its count, a wrong number of bytes */
+    CUEMU_TENSOR_MEMORY, /* columns that are not allocated, freed twice or never, or lanes of another warp */
     CUEMU_ASSERT,        /* device assert, trap */
     CUEMU_UNINITIALISED, /* a value never written decides an address or a branch, or reaches global memory or an MMA */
     CUEMU_RACE_SHARED,   /* two threads, one of them writing, without a barrier between */
@@ -52,6 +53,7 @@ typedef enum cuEmuKind {
     CUEMU_ASYNC_IN_FLIGHT, /* bytes of an asynchronous copy touched before its wait, or what a wgmma reads or writes; a missing
                               wgmma.fence */
     CUEMU_PROXY_FENCE,     /* an asynchronous copy or a wgmma reads a store without a fence.proxy.async between */
+    CUEMU_TENSOR_FENCE,    /* a missing tcgen05.fence between accesses to tensor memory by two warps */
     CUEMU_SWIZZLE,         /* a wgmma reads a tile with another swizzle than the copy that wrote it */
     CUEMU_INIT_FENCE, /* an mbarrier that no fence.mbarrier_init follows, of a block in no cluster: a warning, said once for a
                               kernel, since it is due by PTX but widely left out; in a cluster it is a CUEMU_PROXY_FENCE */

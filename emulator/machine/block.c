@@ -7,6 +7,7 @@
 #include "mbarrier.h"
 #include "shadow.h"
 #include "sums.h"
+#include "tensor_memory.h"
 
 /* Set the special registers of a lane that never change. */
 static void set_specials(const emu_warp *warp, uint32_t lane)
@@ -100,6 +101,9 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     memset(warp->bulk_group, 0, sizeof warp->bulk_group);
     emu_past_clear(&warp->past, warp->block->cluster->slots);
     emu_past_clear(&warp->fenced, warp->block->cluster->slots);
+    if (warp->settled)
+        memset(warp->settled, 0, warp->block->cluster->slots * sizeof *warp->settled);
+    warp->first_load = warp->first_store = 0;
     warp->slot = warp->block->rank * EMU_BLOCK_SLOTS + number;
     warp->waiting = warp->has_arrived = warp->may_pass = 0;
     warp->has_waited = false;
@@ -150,6 +154,7 @@ void emu_block_start(emu_block *block)
     if (block->reads)
         memset(block->reads, 0, (launch->shared_bytes / EMU_CHUNK + 1) * sizeof *block->reads);
     block->registers = 0;
+    emu_tensor_start(block);
     if (block->state)
         memset(block->state, 0, emu_words_in(launch->shared_bytes) * sizeof *block->state);
     for (uint32_t w = 0; w < launch->warps; w++)
@@ -167,6 +172,7 @@ void emu_block_free(emu_block *block)
         free(block->warp[w].flight.copy);
         emu_past_free(&block->warp[w].past);
         emu_past_free(&block->warp[w].fenced);
+        free(block->warp[w].settled);
         emu_sums_free(&block->warp[w]);
     }
     for (int i = 0; i < EMU_BARRIERS; i++)
@@ -185,6 +191,7 @@ void emu_block_free(emu_block *block)
     free(block->state);
     free(block->reads);
     free(block->swizzle);
+    free(block->tensor);
     free(block->line);
 }
 
@@ -235,6 +242,8 @@ bool emu_block_make(emu_block *block, emu_cluster *cluster, uint32_t rank)
             is_whole &= (warp->local_defined = calloc(32, f->local_bytes)) != NULL;
         if (block->reads)
             is_whole &= emu_sums_make(warp);
+        if (block->reads && launch->module->has_tensor_memory)
+            is_whole &= (warp->settled = calloc(cluster->slots, sizeof *warp->settled)) != NULL;
         is_whole &= warp->bank[0] && warp->defined && warp->local && warp->frame;
         if (is_whole)
             memset(warp->bank[0], 0xff, f->register_bytes);

@@ -8,6 +8,7 @@
 #include "finding.h"
 #include "mbarrier.h"
 #include "shadow.h"
+#include "tensor_memory.h"
 
 /* ---- beginning and end ----------------------------------------------------------------------------------------------- */
 
@@ -18,6 +19,8 @@ bool emu_cluster_make(emu_cluster *cluster, emu_launch *launch)
     bool is_whole;
 
     *cluster = (emu_cluster){.launch = launch, .slots = blocks * (EMU_BLOCK_SLOTS + EMU_PRODUCT_SLOTS) + EMU_COPY_SLOTS + 1};
+    if (launch->module->has_tensor_memory)
+        cluster->slots += blocks * EMU_BLOCK_SLOTS;
     cluster->block = calloc(blocks, sizeof *cluster->block);
     is_whole = cluster->block != NULL;
     for (uint32_t i = 0; is_whole && i < blocks; i++) {
@@ -163,6 +166,7 @@ void emu_cluster_leave(emu_block *block)
     if (!alive && !block->has_ended) {
         emu_land_last(block);
         emu_mbarriers_check(block);
+        emu_tensor_check_end(block);
         block->has_ended = true;
         check_end(block);
     }

@@ -60,6 +60,12 @@ static inline uint32_t emu_product_slot(const emu_cluster *cluster, uint32_t ran
     return cluster->blocks * EMU_BLOCK_SLOTS + EMU_COPY_SLOTS + rank * EMU_PRODUCT_SLOTS + group;
 }
 
+/** Return the slot of the tensor memory's loads and stores that a warp, by its own slot, has offered. Only if the module has them. */
+static inline uint32_t emu_offer_slot(const emu_cluster *cluster, uint32_t warp)
+{
+    return cluster->blocks * (EMU_BLOCK_SLOTS + EMU_PRODUCT_SLOTS) + EMU_COPY_SLOTS + warp;
+}
+
 /** Return the slot of mbarriers that were initialised and fenced, acquired at the cluster barrier. */
 static inline uint32_t emu_init_slot(const emu_cluster *cluster)
 {

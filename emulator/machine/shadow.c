@@ -222,16 +222,17 @@ static inline emu_shared_state *find_conflicts(emu_warp *warp, const emu_inst *i
 static void find_products(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
 {
     const uint32_t *seen = warp->past.seen + emu_product_slot(block->cluster, block->rank, 0);
+    const bool is_tensor = block->launch->module->has_tensor_memory;
 
     for (uint32_t at = offset; at < offset + bytes; at += EMU_CHUNK - at % EMU_CHUNK)
         for (uint32_t group = 0; group < EMU_PRODUCT_SLOTS; group++) {
             uint32_t *read = &block->reads[at / EMU_CHUNK][group];
             if (*read <= seen[group])
                 continue;
-            emu_find(
-                warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, at,
-                "writes shared offset 0x%x, of %d bytes that a wgmma may still read: no wgmma.wait_group for it comes before",
-                at, EMU_CHUNK);
+            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, at,
+                     "writes shared offset 0x%x, of %d bytes that a %s may still read: no %s for it comes before", at,
+                     EMU_CHUNK, is_tensor ? "tcgen05.mma or cp" : "wgmma",
+                     is_tensor ? "wait for a tcgen05.commit" : "wgmma.wait_group");
             *read = 0;
         }
 }
@@ -301,9 +302,8 @@ static void find_other_swizzle(emu_warp *warp, const emu_inst *inst, const emu_b
     block->swizzle[offset / EMU_SWIZZLED] = EMU_LINEAR + 1; /* report once */
 }
 
-void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, int swizzle)
+void emu_product_reads(emu_warp *warp, const emu_inst *inst, emu_block *block, uint32_t offset, int swizzle, uint32_t number)
 {
-    emu_block *block = warp->block;
     const uint32_t end = block->state ? offset + EMU_CHUNK : offset;
 
     for (uint64_t at = offset, next; at < end; at = next)
@@ -313,7 +313,7 @@ void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, in
     if (block->state && block->swizzle)
         find_other_swizzle(warp, inst, block, offset, swizzle);
     if (block->reads)
-        block->reads[offset / EMU_CHUNK][warp->number / EMU_GROUP] = block->cluster->now;
+        block->reads[offset / EMU_CHUNK][number] = block->cluster->now;
 }
 
 void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,

@@ -79,10 +79,10 @@ enum { EMU_LINEAR = -1 };
 void emu_note_swizzle(emu_block *block, uint32_t offset, unsigned bytes, int swizzle);
 
 /**
- * Check a product's read of a chunk of its block by a swizzle: are stores by others ordered before, did a proxy fence come
- * between, and did a copy lay it out with this swizzle?
+ * Check a product's read of a chunk of a block by a swizzle: are stores by others ordered before, did a proxy fence come between,
+ * and did a copy lay it out with this swizzle? number: of its slot (emu_product_slot).
  */
-void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset, int swizzle);
+void emu_product_reads(emu_warp *warp, const emu_inst *inst, emu_block *block, uint32_t offset, int swizzle, uint32_t number);
 
 /** Check and record an access to bytes in an allocation. Only one worker of one launch may run. */
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,

@@ -195,7 +195,11 @@ static emu_state try_together(emu_warp *warp, const emu_inst *inst, uint32_t mas
         return R_BARRIER;
     if (inst->flow == F_WARPGROUP && mask == UINT32_MAX)
         return emu_meet_warpgroup(warp, inst) ? R_RUN : R_WARPGROUP;
-    return try_collective(warp, inst, mask) ? R_RUN : R_COLLECTIVE;
+    warp->is_held = false;
+    if (!try_collective(warp, inst, mask))
+        return R_COLLECTIVE;
+    warp->waits_for = warp->is_held ? NULL : warp->waits_for;
+    return warp->is_held ? R_WAIT : R_RUN;
 }
 
 /* brx.idx: make a split for each target. */

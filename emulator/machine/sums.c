@@ -19,7 +19,7 @@ void emu_sums_start(emu_warp *warp)
 {
     emu_sums *s = warp->sums;
 
-    s->fences = s->groups = s->serial = s->done = s->issues = 0;
+    s->fences = s->groups = s->serial = s->done = s->issues = s->waits = 0;
     memset(s->reg, 0, warp->block->launch->function->registers * sizeof *s->reg);
 }
 
@@ -51,6 +51,21 @@ static bool is_constant(const emu_inst *inst)
     return memcmp(inst->text, "mov.", 4) == 0 && inst->operands == 2 && !inst->operand[1].reg;
 }
 
+void emu_sums_load(emu_warp *warp, const emu_inst *inst)
+{
+    for (unsigned i = 0; warp->sums && i < inst->outputs; i++)
+        warp->sums->reg[inst->operand[i].reg] = (struct emu_sum_register){.load = inst, .load_serial = warp->sums->waits};
+}
+
+/* Report an access to a result of a tcgen05.ld that may not have come yet. A copy to another register is none. */
+static void touch_load(emu_warp *warp, const emu_inst *inst, struct emu_sum_register *reg)
+{
+    if (reg->load && reg->load_serial == warp->sums->waits)
+        emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0,
+                 "uses a result of the tcgen05.ld at line %u before a tcgen05.wait::ld", reg->load->line);
+    reg->load = NULL; /* report once */
+}
+
 void emu_sums_touch(emu_warp *warp, const emu_inst *inst)
 {
     emu_sums *s = warp->sums;
@@ -68,6 +83,8 @@ void emu_sums_touch(emu_warp *warp, const emu_inst *inst)
                      is_written ? reg->is_sum ? "writes a sum" : "writes a factor" : "reads a sum", owner->inst->line);
             reg->serial = 0; /* report once */
         }
+        if (!is_copy(inst))
+            touch_load(warp, inst, reg);
         if (is_copy(inst))
             *reg = s->reg[inst->operand[1].reg];
         else

@@ -10,6 +10,8 @@
  *
  * Each warp keeps this state for itself, and waits for its own registers. Once one of the four warps has waited, shared memory
  * has been read for all of them; the others learn this like every other order (past.h). Kept only if async is checked.
+ *
+ * The results of a tcgen05.ld are pending in the same way, until the warp's next tcgen05.wait::ld.
  */
 #ifndef EMU_SUMS_H
 #define EMU_SUMS_H
@@ -30,10 +32,13 @@ typedef struct emu_sums {
     emu_issue *issue;        /* pending products, the oldest first */
     uint32_t issues, capacity;
     struct emu_sum_register {
-        uint32_t touched; /* fences passed at its last access */
-        uint32_t serial;  /* of the last product that uses it */
-        bool is_sum;      /* as an accumulator */
+        uint32_t touched;     /* fences passed at its last access */
+        uint32_t serial;      /* of the last product that uses it */
+        bool is_sum;          /* as an accumulator */
+        const emu_inst *load; /* the tcgen05.ld that writes it last, or NULL */
+        uint32_t load_serial;
     } * reg;
+    uint32_t waits; /* tcgen05.wait::ld passed */
 } emu_sums;
 
 /** Allocate the state if the launch can have pending products; false: out of memory. */
@@ -43,6 +48,9 @@ void emu_sums_free(emu_warp *warp);
 
 /** Record an instruction, not a wgmma, that accesses accumulators or factors of one: inst->meets_sums. */
 void emu_sums_touch(emu_warp *warp, const emu_inst *inst);
+
+/** Record the results of a tcgen05.ld, which come no later than the next tcgen05.wait::ld. */
+void emu_sums_load(emu_warp *warp, const emu_inst *inst);
 
 /** Issue a product: check its registers. */
 void emu_sums_issue(emu_warp *warp, const emu_inst *inst);

@@ -94,10 +94,11 @@ typedef struct emu_block {
     uint32_t epoch;                 /* barriers passed */
     uint32_t arrived[EMU_BARRIERS]; /* warps waiting, or threads for barriers with a count */
     emu_past gathering[EMU_BARRIERS];
-    uint32_t *touched;     /* time of the last access by each warp, and copy, of other blocks, by slot */
-    emu_visit *touched_by; /* those accesses */
-    uint32_t registers;    /* registers that no warpgroup holds */
-    bool is_held;          /* an instruction of a warpgroup has to wait */
+    uint32_t *touched;                /* time of the last access by each warp, and copy, of other blocks, by slot */
+    emu_visit *touched_by;            /* those accesses */
+    uint32_t registers;               /* registers that no warpgroup holds */
+    bool is_held;                     /* an instruction of a warpgroup has to wait */
+    struct emu_tensor_memory *tensor; /* NULL: not used yet */
     emu_patience patience;
     uint64_t random;
     emu_allocation *last[8]; /* allocations accessed last */
@@ -120,12 +121,15 @@ typedef struct emu_warp {
     uint32_t group[EMU_LANES], bulk_group[EMU_LANES]; /* committed groups of each lane */
     struct emu_sums *sums;                            /* NULL: no pending products to check */
     emu_past past, fenced;                            /* fenced: at its last fence of cluster scope or wider */
+    uint32_t *settled;                                /* its past.seen at its last tcgen05.fence::after_thread_sync, or NULL */
+    uint32_t first_load, first_store;                 /* time of the first of tensor memory that was not waited for, or 0 */
     uint32_t slot;                                    /* its slot in a past */
     uint32_t waiting;                                 /* lanes that an F_WAIT instruction leaves waiting */
     uint32_t has_arrived, may_pass;       /* lanes: arrived at the cluster barrier; not waited yet for a passed one */
     uint32_t gives_up;                    /* lanes whose test answers false instead of waiting on */
     const struct emu_mbarrier *waits_for; /* the last mbarrier that a lane waits for */
     bool yields;                          /* end its turn */
+    bool is_held;                         /* an instruction of the whole warp has to wait for an event of the cluster */
     uint64_t events;                      /* cluster events at its last try */
     uint32_t carry;                       /* condition code of add.cc, one bit per lane */
     uint32_t registers;                   /* per lane, as setmaxnreg counts them */

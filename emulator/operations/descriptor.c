@@ -20,11 +20,11 @@ uint32_t emu_chunk_offset(uint64_t descriptor, bool is_across, int line, int num
     if (!span && !is_across)
         at += l / CORE * stride + l % CORE * CHUNK + n * leading;
     else if (!span)
-        at += l / CORE * stride + n / CORE * leading + n % CORE * CHUNK;
+        at += l * stride + n / CORE * leading + n % CORE * CHUNK;
     else if (!is_across)
         at += l / CORE * stride + l % CORE * span + n * CHUNK;
     else
-        at += l / CORE / wide * leading + l / CORE % wide * CHUNK + n / CORE * stride + n % CORE * span;
+        at += l / wide * leading + l % wide * CHUNK + n / CORE * stride + n % CORE * span;
     if (span)
         at ^= (at / 128 - base) % CORE * CHUNK & (span - CHUNK);
     return at;

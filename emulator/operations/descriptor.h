@@ -33,7 +33,10 @@ static inline int emu_swizzle_of(uint64_t descriptor)
     return (int)(4 - (descriptor >> 62)) % 4;
 }
 
-/** Shared offset of a chunk. number: 0 or 1 along `line`; across lines, the place in depth, and `line` is the first of 8. */
+/**
+ * Shared offset of a chunk. number: 0 or 1 along `line`; across lines, the place in depth, and `line` counts chunks: those of 8
+ * lines if elements have 16 bits.
+ */
 uint32_t emu_chunk_offset(uint64_t descriptor, bool is_across, int line, int number);
 
 #endif

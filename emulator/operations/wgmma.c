@@ -95,7 +95,7 @@ static bool fetch_lines(emu_warp *reader, const emu_inst *inst, uint64_t descrip
         uint64_t address[EMU_LANES];
         for (int i = 0; i < count; i++) {
             const int chunk = done + i;
-            address[i] = is_across ? emu_chunk_offset(descriptor, true, first + chunk / 16 * 8, chunk % 16)
+            address[i] = is_across ? emu_chunk_offset(descriptor, true, first / 8 + chunk / 16, chunk % 16)
                                    : emu_chunk_offset(descriptor, false, first + chunk / 2, chunk % 2);
         }
         if (!emu_resolve_at(reader, inst, S_SHARED, count == 32 ? UINT32_MAX : (1u << count) - 1, address, 16, &r))
@@ -103,7 +103,8 @@ static bool fetch_lines(emu_warp *reader, const emu_inst *inst, uint64_t descrip
         for (int i = 0; i < count; i++) {
             const int chunk = done + i;
             const uint8_t *known = emu_defined_bytes(reader, 0, &r.place[i]);
-            emu_product_reads(reader, inst, (uint32_t)address[i], emu_swizzle_of(descriptor));
+            emu_product_reads(reader, inst, reader->block, (uint32_t)address[i], emu_swizzle_of(descriptor),
+                              reader->number / EMU_GROUP);
             if (known && memchr(known, 0, 16)) {
                 emu_find(reader, inst, CUEMU_UNINITIALISED, 0, address[i],
                          "multiplies what was never written, of the 16 bytes at shared offset 0x%llx",

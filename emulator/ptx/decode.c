@@ -22,10 +22,9 @@ static emu_inst *new_inst(emu_parser *p)
 /* Opcodes of PTX 9.0 that no form has. */
 static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
-    static const char others[] =
-        " alloca clusterlaunchcontrol istypep multimem stackrestore stacksave suld suq "
-        "sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
-        "vmin2 vset vset2 vset4 vshl vsub vsub2 ";
+    static const char others[] = " alloca clusterlaunchcontrol istypep multimem stackrestore stacksave suld suq "
+                                 "sured sust tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
+                                 "vmin2 vset vset2 vset4 vshl vsub vsub2 ";
     const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);
 
     while (at && (at[-1] != ' ' || at[m->opcode_length] != ' '))
@@ -61,10 +60,11 @@ static unsigned target_of(const emu_form *form, const emu_inst *inst)
 static bool lacks(const emu_module *m, unsigned target)
 {
     const unsigned own = (unsigned)m->target, first = target - EMU_ONLY;
+    const bool is_of_family = own / 10 == first / 10 || (first == 100 && own == 110);
 
     if (target <= EMU_ONLY)
         return target > own;
-    return !m->is_specific || own / 10 != first / 10 || own < first;
+    return !m->is_specific || !is_of_family || own < first;
 }
 
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)

@@ -188,6 +188,8 @@ static void collect(emu_inst *inst, const emu_mnemonic *m)
                   {"local", S_LOCAL},   {"shared::cluster", S_CLUSTER}, {"param", S_PARAM},
                   {"const", S_CONST},   {"param::entry", S_PARAM},      {"param::func", S_FRAME}};
 
+    const bool is_tensor = m->opcode_length == 7 && memcmp(m->text, "tcgen05", 7) == 0;
+
     inst->vector = 1;
     inst->type_count = 0;
     inst->space = S_GENERIC;
@@ -200,7 +202,7 @@ static void collect(emu_inst *inst, const emu_mnemonic *m)
         if (n == 2 && at[0] == 'v' && (at[1] == '2' || at[1] == '4' || at[1] == '8'))
             inst->vector = (uint8_t)(at[1] - '0');
         read_shape(&m->modifier[k], inst->shape);
-        inst->is_async |= n == 5 && memcmp(at, "async", n) == 0;
+        inst->is_async |= (n == 5 && memcmp(at, "async", n) == 0) || is_tensor;
         inst->has_hint |= n == 14 && memcmp(at, "L2::cache_hint", n) == 0;
         for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++)
             if (inst->space == S_GENERIC && strlen(spaces[i].name) == n && memcmp(spaces[i].name, at, n) == 0)

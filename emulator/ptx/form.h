@@ -12,7 +12,7 @@
  * Operands: = written; T U V W of that type, X twice as wide as T; p predicate; h w d q of 16, 32, 64, 128 bits; @ address; N
  * integer constant; C an address and one coordinate for each dimension (choice of the first group); ~ before a letter: the register
  * may be wider; a digit before a letter: a vector in braces of that length, v: of length inst->vector; #: of length m n / 128, the
- * accumulators of each thread of a warpgroup, two f16 in one register; * a vector in braces that fills T; ? after: optional; |p
+ * accumulators of each thread of a warpgroup, two f16 in one register; * a vector in braces that fills T; & one of any length; ? after: optional; |p
  * after an output: an optional second output. H the policy of a cache hint: present if the mnemonic has .L2::cache_hint, and not
  * passed on.
  */
@@ -21,7 +21,7 @@
 
 #include "ptx.h"
 
-/** EMU_ONLY + 120 means sm_120a, sm_120f and the later targets of their family, such as sm_121a. */
+/** EMU_ONLY + 120 means sm_120a, sm_120f and the later targets of their family, such as sm_121a; EMU_ONLY + 100 includes sm_110a. */
 enum { EMU_ONLY = 128 };
 
 typedef struct emu_form {

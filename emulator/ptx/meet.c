@@ -4,9 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_product(const emu_inst *inst)
+/* Has the instruction registers that it reads or writes later? */
+static bool is_late(const emu_inst *inst)
 {
-    return inst->flow == F_WARPGROUP && inst->outputs > 0;
+    return (inst->flow == F_WARPGROUP && inst->outputs > 0) || inst->tracking == D_LATE;
+}
+
+static bool is_tensor(const emu_inst *inst)
+{
+    static const char opcode[] = "tcgen05.";
+
+    return inst->text_length > sizeof opcode && memcmp(inst->text, opcode, sizeof opcode - 1) == 0;
 }
 
 /* Registers connected by copies share one root. */
@@ -17,45 +25,47 @@ static uint16_t root_of(uint16_t *parent, uint16_t reg)
     return reg;
 }
 
-/* Return the registers of accumulators, and of factors in registers. */
-static unsigned registers_of(const emu_inst *product)
+/* Return the registers of accumulators and of factors in registers, or of results. */
+static unsigned registers_of(const emu_inst *late)
 {
-    return product->outputs + (product->operand[product->outputs].bytes == 4 ? 4u : 0u);
+    return late->outputs + (late->tracking != D_LATE && late->operand[late->outputs].bytes == 4 ? 4u : 0u);
 }
 
-static void mark(emu_inst *insts, uint32_t count, uint16_t *parent, bool *of_product)
+static void mark(emu_inst *insts, uint32_t count, uint16_t *parent, bool *is_used_late)
 {
     for (uint32_t i = 0; i < count; i++)
         if (insts[i].operands == 2 && memcmp(insts[i].text, "mov.", 4) == 0 && insts[i].operand[1].reg)
             parent[root_of(parent, insts[i].operand[0].reg)] = root_of(parent, insts[i].operand[1].reg);
     for (uint32_t i = 0; i < count; i++)
-        for (unsigned k = 0; is_product(&insts[i]) && k < registers_of(&insts[i]); k++)
-            of_product[root_of(parent, insts[i].operand[k].reg)] = true;
-    of_product[0] = false; /* constants */
+        for (unsigned k = 0; is_late(&insts[i]) && k < registers_of(&insts[i]); k++)
+            is_used_late[root_of(parent, insts[i].operand[k].reg)] = true;
+    is_used_late[0] = false; /* constants */
     for (uint32_t i = 0; i < count; i++)
-        for (unsigned k = 0; !is_product(&insts[i]) && k < insts[i].operands; k++)
-            insts[i].meets_sums |= of_product[root_of(parent, insts[i].operand[k].reg)];
+        for (unsigned k = 0; !is_late(&insts[i]) && k < insts[i].operands; k++)
+            insts[i].meets_sums |= is_used_late[root_of(parent, insts[i].operand[k].reg)];
 }
 
 bool emu_mark_meetings(emu_module *module, const emu_function *function)
 {
     emu_inst *const insts = module->inst + function->first_inst;
-    bool *of_product, has_products = false, is_whole;
+    bool *is_used_late, has_late = false, is_whole;
     uint16_t *parent;
 
-    for (uint32_t i = 0; i < function->insts && !has_products; i++)
-        has_products = is_product(&insts[i]);
-    if (!has_products)
+    for (uint32_t i = 0; i < function->insts; i++) {
+        has_late |= is_late(&insts[i]);
+        module->has_tensor_memory |= is_tensor(&insts[i]);
+    }
+    module->has_sums |= has_late || module->has_tensor_memory;
+    if (!has_late)
         return true;
-    module->has_sums = true;
-    of_product = calloc(function->registers + (size_t)1, sizeof *of_product);
+    is_used_late = calloc(function->registers + (size_t)1, sizeof *is_used_late);
     parent = calloc(function->registers + (size_t)1, sizeof *parent);
     for (uint32_t reg = 0; parent && reg <= function->registers; reg++)
         parent[reg] = (uint16_t)reg;
-    if (parent && of_product)
-        mark(insts, function->insts, parent, of_product);
-    is_whole = parent && of_product;
-    free(of_product);
+    if (parent && is_used_late)
+        mark(insts, function->insts, parent, is_used_late);
+    is_whole = parent && is_used_late;
+    free(is_used_late);
     free(parent);
     return is_whole;
 }

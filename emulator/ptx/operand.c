@@ -454,7 +454,7 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
     const char *s = *spec;
     bool is_output = *s == '=', is_wide;
     unsigned vector = 0, bytes;
-    bool fills = false, is_right;
+    bool fills = false, has_any_length = false, is_right;
     emu_type type = T_NONE;
 
     s += is_output;
@@ -470,6 +470,9 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
         s++;
     } else if (*s == '*') {
         fills = true;
+        s++;
+    } else if (*s == '&') {
+        has_any_length = true;
         s++;
     }
     if (*s >= 'T' && *s <= 'W')
@@ -495,6 +498,10 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
         is_right = r->kind == RAW_VECTOR && bytes % r->elements == 0;
         for (uint32_t i = 0; is_right && i < r->elements; i++)
             is_right = bind_scalar(b, &r->element[i], T_NONE, bytes / r->elements, is_output, false);
+    } else if (has_any_length) {
+        is_right = r->kind == RAW_VECTOR || refuse(b, "should be a vector in braces", &r->token);
+        for (uint32_t i = 0; is_right && i < r->elements; i++)
+            is_right = bind_scalar(b, &r->element[i], type, bytes, is_output, is_wide);
     } else if (vector > 1 || (vector == 1 && r->kind == RAW_VECTOR)) {
         is_right = r->kind == RAW_VECTOR && r->elements == vector;
         for (unsigned i = 0; is_right && i < vector; i++)

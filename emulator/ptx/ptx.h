@@ -108,6 +108,7 @@ typedef enum emu_tracking {
     D_ALL,    /* a result is defined if all inputs are */
     D_SELECT, /* the chosen one */
     D_OWN,    /* the executing function sets it */
+    D_LATE,   /* likewise; the results come later: tcgen05.ld */
     D_ATOMIC, /* likewise; for floats the result depends on the order of blocks */
     D_USE     /* no result; an undefined input is a finding */
 } emu_tracking;
@@ -130,8 +131,8 @@ typedef struct emu_inst {
     bool is_guarded, guard_negated;
     bool is_block_start; /* lanes that meet here may join */
     bool has_hint;       /* .L2::cache_hint */
-    bool is_async;       /* .async */
-    bool meets_sums;     /* accesses registers of a wgmma, or copies of them */
+    bool is_async;       /* .async, and tcgen05 */
+    bool meets_sums;     /* accesses registers of a wgmma or results of a tcgen05.ld, or copies of them */
     bool orders_floats;  /* an atomic whose result depends on the order of blocks */
     emu_operand guard;
     const emu_operand *operand;
@@ -276,7 +277,8 @@ typedef struct emu_module {
     size_t text_bytes;
     int ptx_version, target; /* 90 for 9.0; 75 for sm_75 */
     bool is_specific;        /* sm_90a, sm_120f: has instructions that later targets may lack */
-    bool has_sums;           /* contains a wgmma */
+    bool has_sums;           /* contains products that read shared memory later: wgmma or tcgen05 */
+    bool has_tensor_memory;  /* contains tcgen05 */
     emu_inst *inst;
     uint32_t insts;
     emu_function *function;

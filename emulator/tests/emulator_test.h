@@ -63,9 +63,10 @@ static struct emulator {
 } cu;
 
 static const char *const kind_names[CUEMU_KINDS] = {
-    "nothing",  "out of bounds", "misaligned",      "divergent",     "deadlock",      "endless",           "illegal",
-    "mbarrier", "assert",        "uninitialised",   "race, shared",  "race, global",  "touched in flight", "proxy fence",
-    "swizzle",  "init fence",    "exited, barrier", "written twice", "never written", "padding written"};
+    "nothing",         "out of bounds",     "misaligned",    "divergent",      "deadlock",      "endless",
+    "illegal",         "mbarrier",          "tensor memory", "assert",         "uninitialised", "race, shared",
+    "race, global",    "touched in flight", "proxy fence",   "tensor fence",   "swizzle",       "init fence",
+    "exited, barrier", "written twice",     "never written", "padding written"};
 
 /** Open the emulator with its devices ("sm_90", say), every check on, and a current context. */
 __attribute__((unused)) static void open_emulator(const char *devices)

@@ -301,7 +301,7 @@ Test(ptx, what_is_not_known_refuses_the_kernel_alone)
         {FUNCTION("f", "mov.u32 %r2, 2;\n" CALL("f", "%r2", "%r2")), CALL("f", "%r10", "%r1"), "recursion"},
         {DECLARE("g") FUNCTION("f", CALL("g", "%r2", "%r1")) FUNCTION("g", CALL("f", "%r2", "%r1")), CALL("g", "%r10", "%r1"),
          "recursion"},
-        {FUNCTION("f", "tcgen05.fence;\nmov.u32 %r2, %r1;\n") FUNCTION("g", CALL("f", "%r2", "%r1")), CALL("g", "%r10", "%r1"),
+        {FUNCTION("f", "multimem.red;\nmov.u32 %r2, %r1;\n") FUNCTION("g", CALL("f", "%r2", "%r1")), CALL("g", "%r10", "%r1"),
          "a call of g, which cannot be run"},
         {".func (.reg .b32 y) f(.reg .b32 x)\n{\nmov.b32 y, x;\nret;\n}\n", CALL("f", "%r10", "%r1"),
          "parameters in registers"},
