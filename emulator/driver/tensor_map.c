@@ -6,7 +6,7 @@
 
 #include "tensor.h"
 
-enum { CAPABILITY = 90, UNIT = 16, TYPES = 16, HAD_SWIZZLES = 4, SWIZZLES = 7, INTERLEAVES = 3, PROMOTIONS = 4 };
+enum { CAPABILITY = 90, UNIT = 16, TYPES = 16, HAD_SWIZZLES = 5, SWIZZLES = 7, INTERLEAVES = 3, PROMOTIONS = 4 };
 
 /* Return the name of an unsupported property, or 0. */
 static const char *find_unsupported(int type, int interleave, int swizzle)
@@ -15,7 +15,7 @@ static const char *find_unsupported(int type, int interleave, int swizzle)
         return "packed types of 4 and 6 bits";
     if (interleave)
         return "interleaved layouts";
-    return swizzle >= HAD_SWIZZLES ? "swizzled chunks of other than 16 bytes" : NULL;
+    return swizzle >= HAD_SWIZZLES ? "swizzled chunks of 64 bytes, or with their halves exchanged" : NULL;
 }
 
 CUresult EMU_EXPORT cuTensorMapEncodeTiled(CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *extent,

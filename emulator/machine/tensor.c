@@ -47,7 +47,7 @@ uint64_t emu_element_outside(const emu_tensor *tensor)
 bool emu_tensor_is_right(const emu_tensor *tensor)
 {
     enum { UNIT = 16, MOST_STEPS = 8 };
-    static const unsigned spans[] = {UINT32_MAX, 32, 64, 128}; /* largest first dimension of a box, by swizzle */
+    static const unsigned spans[] = {UINT32_MAX, 32, 64, 128, 128}; /* largest first dimension of a box, by swizzle */
     const uint64_t most_extent = UINT64_C(1) << 32, most_stride = UINT64_C(1) << 40;
     const unsigned line = tensor->box[0] * elements[tensor->element].bytes;
     bool is_right = tensor->address && tensor->address % UNIT == 0 && tensor->rank > 0;

@@ -38,7 +38,7 @@ typedef struct emu_tensor {
     uint16_t box[EMU_DIMENSIONS];
     uint8_t step[EMU_DIMENSIONS];
     uint8_t rank, element; /* emu_element */
-    uint8_t swizzle;       /* 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes */
+    uint8_t swizzle;       /* 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes; 4: 128 bytes, of which 32 move together */
     bool fills_nan;        /* fill with NaN outside the tensor */
     uint64_t unused[2];
     uint64_t checksum;
@@ -72,12 +72,12 @@ static inline uint32_t emu_tile_count(const emu_tensor *tensor, int dimension)
 /** Return the bytes of a tile in shared memory. */
 uint32_t emu_tile_bytes(const emu_tensor *tensor);
 
-/** Return the swizzled address of data that would lie at `address` without swizzling; 16-byte chunks move. */
+/** Return the swizzled address of data that would lie at `address` without swizzling; chunks of 16 or 32 bytes move. */
 static inline uint32_t emu_swizzled(const emu_tensor *tensor, uint32_t address)
 {
     const uint32_t mask = (1u << tensor->swizzle) - 1;
 
-    return address ^ ((address >> 7 & mask) << 4);
+    return tensor->swizzle == 4 ? address ^ (address >> 7 & 3) << 5 : address ^ ((address >> 7 & mask) << 4);
 }
 
 /** A row of a tile: its elements along the innermost dimension. */

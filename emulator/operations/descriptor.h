@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * descriptor: the 64 bits that tell wgmma the layout of a factor in shared memory.
+ * descriptor: the 64 bits that tell wgmma and tcgen05 the layout of a factor in shared memory.
  *
  *     bits 0 to 13    the address, 16 to 29 the leading and 32 to 45 the stride offset, each / 16
  *     bits 49 to 51   the base offset
@@ -20,6 +20,9 @@
  *
  * Swizzling inverts bits 4 to 6 of a chunk's address where bits 7 to 9 are set (in 64 bytes 4 and 5, in 32 bytes only 4), counted from
  * the base offset on.
+ *
+ * tcgen05 sets bit 46, and with bit 61 alone has a swizzle of its own (EMU_BY_32) in 128 bytes: 32 bytes move together, by bits 7 and
+ * 8, and a core matrix has 4 lines, or places in depth.
  */
 #ifndef EMU_DESCRIPTOR_H
 #define EMU_DESCRIPTOR_H
@@ -27,10 +30,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Return the swizzle as a tensor map encodes it: 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes. */
+enum { EMU_BY_32 = 4 };
+
+/** Return the swizzle as a tensor map encodes it: 0, or 1, 2, 3 for spans of 32, 64 and 128 bytes, or EMU_BY_32. */
 static inline int emu_swizzle_of(uint64_t descriptor)
 {
-    return (int)(4 - (descriptor >> 62)) % 4;
+    return descriptor >> 61 == 1 ? EMU_BY_32 : (int)(4 - (descriptor >> 62)) % 4;
 }
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tcgen05: D = A . B + D, with D in tensor memory, B in shared memory and A in either, and the commit that tells when it is done.
+ * tcgen05: D = A . B + D, with D in tensor memory, B in shared memory and A in either.
  *
  * One thread issues a product for its block, or for a pair of blocks: then each block has one half of the rows of A and D, and one
  * half of the columns of B. The layout of D in the tensor memory of each block:
@@ -13,20 +13,16 @@
  * An f16 takes the lower half of a word. A lies there as D does, packed along the depth. Scales of blocks along the depth are bytes:
  * those of row (of A) or column (of B) i in lane i % 32 of each quarter, column i / 32.
  */
+#include "tcgen05.h"
+
 #include <math.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "arrival.h"
 #include "counters.h"
 #include "descriptor.h"
 #include "finding.h"
-#include "mbarrier.h"
 #include "product.h"
 #include "request.h"
-#include "tensor_memory.h"
 
 enum { SLICE = EMU_LINES /* rows and columns that are computed at once */, CHUNK = 16, MOST_ROWS = 128, STEP = 32 /* bytes */ };
 enum { AS_SM120 = 120 /* the published model of these products is that of mma there */ };
@@ -34,11 +30,8 @@ enum { AS_SM120 = 120 /* the published model of these products is that of mma th
 typedef enum kind { KIND_F16 = 1, KIND_TF32, KIND_F8F6F4, KIND_I8, KIND_MXF8F6F4, KIND_MXF4, KIND_MXF4NVF4 } kind;
 
 typedef struct statement {
-    emu_warp *warp;
-    const emu_inst *inst;
-    int lane;
-    emu_block *block[2];
-    int blocks, rows, n, k; /* rows: of each block */
+    emu_issued by;
+    int rows, n, k; /* rows: of each block */
     kind kind;
     emu_type a_type, b_type, sum;
     bool is_a_in_tensor, is_a_across, is_b_across, negates_a, negates_b, saturates, adds;
@@ -49,21 +42,14 @@ typedef struct statement {
     uint32_t scales_a, scales_b, id_a, id_b; /* first columns of the scales, and first bytes in each word */
     emu_type scale;
     int scale_count; /* of a row */
-    uint64_t rows_of_a[2][MOST_ROWS][EMU_DEPTH];
-    uint8_t scales_of_a[2][MOST_ROWS][4];
+    struct rows *of_a;
 } statement;
 
-__attribute__((format(printf, 2, 3))) static bool refuse(const statement *s, const char *format, ...)
-{
-    char text[200];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    emu_find(s->warp, s->inst, CUEMU_ILLEGAL, s->lane, 0, "%s", text);
-    return false;
-}
+/* The rows of A in each block, and their scales. */
+struct rows {
+    uint64_t element[2][MOST_ROWS][EMU_DEPTH];
+    uint8_t scale[2][MOST_ROWS][4];
+};
 
 /* ---- the instruction descriptor ---------------------------------------------------------------------------------------- */
 
@@ -105,7 +91,7 @@ static bool read_common(statement *s, uint32_t word)
     const int m = (int)bits(word, 24, 5) * 16;
 
     s->n = (int)bits(word, 17, 6) * 8;
-    s->rows = m / s->blocks;
+    s->rows = m / s->by.blocks;
     s->a_type = type_of(s->kind, bits(word, 7, 3));
     s->b_type = type_of(s->kind, bits(word, 10, 3));
     s->negates_a = bits(word, 13, 1);
@@ -113,18 +99,19 @@ static bool read_common(statement *s, uint32_t word)
     s->is_a_across = bits(word, 15, 1);
     s->is_b_across = bits(word, 16, 1);
     if (bits(word, 2, 1))
-        return refuse(s, "a sparse product, which the emulator lacks");
+        return emu_misuse(&s->by, "a sparse product, which the emulator lacks");
     if (s->a_type == T_NONE || s->b_type == T_NONE)
-        return refuse(s, "the instruction descriptor 0x%08x has types of A and B, %u and %u, that this kind lacks", word,
-                      bits(word, 7, 3), bits(word, 10, 3));
+        return emu_misuse(&s->by, "the instruction descriptor 0x%08x has types of A and B, %u and %u, that this kind lacks",
+                          word, bits(word, 7, 3), bits(word, 10, 3));
     if (s->rows != 64 && s->rows != 128)
-        return refuse(s, "the instruction descriptor 0x%08x has M = %d, where %d and %d are possible", word, m, 64 * s->blocks,
-                      128 * s->blocks);
+        return emu_misuse(&s->by, "the instruction descriptor 0x%08x has M = %d, where %d and %d are possible", word, m,
+                          64 * s->by.blocks, 128 * s->by.blocks);
     if (s->n < 8 || s->n > 256 || (m > 64 && s->n % 16))
-        return refuse(s, "the instruction descriptor 0x%08x has N = %d with M = %d: N is from 8 to 256, a multiple of %d", word,
-                      s->n, m, m > 64 ? 16 : 8);
+        return emu_misuse(&s->by,
+                          "the instruction descriptor 0x%08x has N = %d with M = %d: N is from 8 to 256, a multiple of %d",
+                          word, s->n, m, m > 64 ? 16 : 8);
     if ((s->is_a_across && bits_of(s->a_type) < 8) || (s->is_b_across && bits_of(s->b_type) < 8))
-        return refuse(s, "the instruction descriptor 0x%08x transposes elements of less than 8 bits", word);
+        return emu_misuse(&s->by, "the instruction descriptor 0x%08x transposes elements of less than 8 bits", word);
     s->k = s->kind >= KIND_MXF4 ? 64 : s->kind == KIND_F16 ? 16 : s->kind == KIND_TF32 ? 8 : 32;
     return true;
 }
@@ -138,18 +125,19 @@ static bool read_descriptor(statement *s, uint32_t word)
     s->sum = (emu_type)sums[bits(word, 4, 2)];
     s->saturates = bits(word, 3, 1);
     if (s->kind == KIND_I8 ? s->sum != T_S32 || s->negates_a || s->negates_b : s->sum != T_F32 && s->sum != T_F16)
-        return refuse(s, "the instruction descriptor 0x%08x has a type of D, %u, or negations that this kind lacks", word,
-                      bits(word, 4, 2));
+        return emu_misuse(&s->by, "the instruction descriptor 0x%08x has a type of D, %u, or negations that this kind lacks",
+                          word, bits(word, 4, 2));
     if (s->sum == T_F16 && (s->kind == KIND_TF32 || s->a_type == T_BF16 || s->b_type == T_BF16))
-        return refuse(
-            s, "the instruction descriptor 0x%08x has D in f16, which only products of f16 and of 8 bits and less have", word);
+        return emu_misuse(
+            &s->by, "the instruction descriptor 0x%08x has D in f16, which only products of f16 and of 8 bits and less have",
+            word);
     return true;
 }
 
 static bool read_scaled_descriptor(statement *s, uint32_t word)
 {
     enum { ONE = 1, TWO, FOUR, BLOCK16, BLOCK32 };
-    const int given = s->inst->choice[2];
+    const int given = s->by.inst->choice[2];
 
     if (!read_common(s, word))
         return false;
@@ -159,16 +147,16 @@ static bool read_scaled_descriptor(statement *s, uint32_t word)
     s->id_b = bits(word, 4, 2);
     s->scale_count = s->kind == KIND_MXF8F6F4 ? 1 : given == FOUR || given == BLOCK16 ? 4 : 2;
     if (bits(word, 31, 1))
-        return refuse(s, "a product of depth 96, which the emulator lacks");
+        return emu_misuse(&s->by, "a product of depth 96, which the emulator lacks");
     if (s->scale == T_UE4M3 && s->kind != KIND_MXF4NVF4)
-        return refuse(s, "the instruction descriptor 0x%08x has scales in ue4m3, which only kind::mxf4nvf4 has", word);
+        return emu_misuse(&s->by, "the instruction descriptor 0x%08x has scales in ue4m3, which only kind::mxf4nvf4 has", word);
     if (s->id_a % (unsigned)s->scale_count || s->id_b % (unsigned)s->scale_count)
-        return refuse(
-            s, "the instruction descriptor 0x%08x has scales from bytes %u and %u on: %d scales begin at a multiple of %d",
+        return emu_misuse(
+            &s->by, "the instruction descriptor 0x%08x has scales from bytes %u and %u on: %d scales begin at a multiple of %d",
             word, s->id_a, s->id_b, s->scale_count, s->scale_count);
-    if (s->rows * s->blocks < 128)
-        return refuse(s, "the instruction descriptor 0x%08x has M = %d, where scaled products have 128 or 256", word,
-                      s->rows * s->blocks);
+    if (s->rows * s->by.blocks < 128)
+        return emu_misuse(&s->by, "the instruction descriptor 0x%08x has M = %d, where scaled products have 128 or 256", word,
+                          s->rows * s->by.blocks);
     return true;
 }
 
@@ -186,47 +174,22 @@ static void spread(const uint8_t *chunk, int width, int count, bool is_across, u
     }
 }
 
-static bool check_chunk(statement *s, const emu_block *block, uint32_t offset, unsigned used)
-{
-    uint8_t *known = block->shared_defined ? block->shared_defined + offset : NULL;
-
-    if (known && memchr(known, 0, used)) {
-        emu_find(s->warp, s->inst, CUEMU_UNINITIALISED, s->lane, offset,
-                 "multiplies what was never written, of the 16 bytes at shared offset 0x%x", offset);
-        memset(known, 1, used); /* report once */
-    }
-    return true;
-}
-
 /* Fetch lines of a factor from the shared memory of a block. */
-static bool fetch_lines(statement *s, emu_block *block, uint64_t descriptor, bool is_across, emu_type type, int first,
+static bool fetch_lines(const statement *s, emu_block *block, uint64_t descriptor, bool is_across, emu_type type, int first,
                         int lines, uint64_t (*to)[EMU_DEPTH])
 {
     const int count = elements_of(s->kind, type), width = bits_of(type);
-    const int chunks = is_across ? lines / count * s->k : lines * 2;
-    emu_warp *const reader = block == s->warp->block ? s->warp : &block->warp[0];
-    emu_request r;
+    const int chunks = is_across ? (lines + count - 1) / count * s->k : lines * 2;
 
-    for (int done = 0; done < chunks; done += EMU_LANES) {
-        const int left = chunks - done, together = left < EMU_LANES ? left : EMU_LANES;
-        uint64_t address[EMU_LANES];
-        for (int i = 0; i < together; i++) {
-            const int chunk = done + i;
-            address[i] = is_across ? emu_chunk_offset(descriptor, true, first / count + chunk / s->k, chunk % s->k)
-                                   : emu_chunk_offset(descriptor, false, first + chunk / 2, chunk % 2);
-        }
-        if (!emu_resolve_at(reader, s->inst, S_SHARED, together == 32 ? UINT32_MAX : (1u << together) - 1, address, CHUNK, &r))
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        const int line = is_across ? chunk / s->k * count : chunk / 2, place = is_across ? chunk % s->k : chunk % 2 * count;
+        const int used = is_across && lines - line < count ? lines - line : count;
+        const uint32_t offset = is_across ? emu_chunk_offset(descriptor, true, (first + line) / count, place)
+                                          : emu_chunk_offset(descriptor, false, first + line, chunk % 2);
+        const uint8_t *from = emu_read_chunk(&s->by, block, descriptor, offset, used * width / 8);
+        if (!from)
             return false;
-        for (int i = 0; i < together; i++) {
-            const int chunk = done + i;
-            emu_product_reads(s->warp, s->inst, block, (uint32_t)address[i], emu_swizzle_of(descriptor),
-                              s->warp->number % EMU_PRODUCT_SLOTS);
-            check_chunk(s, block, (uint32_t)address[i], (unsigned)(count * width / 8));
-            if (is_across)
-                spread(r.place[i].at, width, count, true, to, chunk / s->k * count, chunk % s->k);
-            else
-                spread(r.place[i].at, width, count, false, to, chunk / 2, chunk % 2 * count);
-        }
+        spread(from, width, used, is_across, to, line, place);
     }
     return true;
 }
@@ -243,16 +206,16 @@ static uint32_t lane_of(const statement *s, int row, bool is_upper)
 {
     if (s->rows == 128)
         return (uint32_t)row;
-    if (s->blocks == 2)
+    if (s->by.blocks == 2)
         return (uint32_t)row + (is_upper ? 64 : 0);
     return (uint32_t)(row / 16 * 32 + row % 16) + s->row_base;
 }
 
 static void find_unknown(statement *s, emu_tensor_memory *t, uint32_t column, uint32_t lane, const char *what)
 {
-    if (t->known[column][lane] || !(s->warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED))
+    if (t->known[column][lane] || !(s->by.warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED))
         return;
-    emu_find(s->warp, s->inst, CUEMU_UNINITIALISED, s->lane, column,
+    emu_find(s->by.warp, s->by.inst, CUEMU_UNINITIALISED, s->by.lane, column,
              "%s what was never written, in lane %u and column %u of tensor memory", what, lane, column);
     t->known[column][lane] = true; /* report once */
 }
@@ -261,10 +224,10 @@ static void find_unknown(statement *s, emu_tensor_memory *t, uint32_t column, ui
 static void touch(statement *s, emu_tensor_memory *t, uint32_t first, uint32_t columns, emu_tensor_access access)
 {
     for (uint32_t part = 0; part < EMU_TENSOR_LANES / EMU_PART; part++) {
-        if (s->rows == 64 && s->blocks == 1 && part % 2 != s->row_base / EMU_PART)
+        if (s->rows == 64 && s->by.blocks == 1 && part % 2 != s->row_base / EMU_PART)
             continue;
         for (uint32_t c = first; c < first + columns; c++)
-            emu_tensor_touch(s->warp, s->inst, s->lane, t, c, part, access);
+            emu_tensor_touch(s->by.warp, s->by.inst, s->by.lane, t, c, part, access);
     }
 }
 
@@ -273,12 +236,12 @@ static bool fetch_from_tensor(statement *s, const emu_block *block, uint64_t (*t
 {
     const int width = bits_of(s->a_type), in_word = 32 / width;
     const uint32_t first = (uint32_t)s->a & 0xffff;
-    emu_tensor_memory *t = emu_tensor_columns(s->warp, s->inst, s->lane, block, first, STEP / 4);
+    emu_tensor_memory *t = emu_tensor_columns(s->by.warp, s->by.inst, s->by.lane, block, first, STEP / 4);
 
     if (!t)
         return false;
     if (width < 8)
-        return refuse(s, "A with elements of less than 8 bits in tensor memory, which the emulator lacks");
+        return emu_misuse(&s->by, "A with elements of less than 8 bits in tensor memory, which the emulator lacks");
     touch(s, t, first, STEP / 4, EMU_PRODUCT_READ);
     for (int row = 0; row < s->rows; row++)
         for (int k = 0; k < s->k; k++) {
@@ -291,12 +254,13 @@ static bool fetch_from_tensor(statement *s, const emu_block *block, uint64_t (*t
 
 static bool fetch_a(statement *s)
 {
-    for (int b = 0; b < s->blocks; b++) {
-        if (s->is_a_in_tensor ? !fetch_from_tensor(s, s->block[b], s->rows_of_a[b])
-                              : !fetch_lines(s, s->block[b], s->a, s->is_a_across, s->a_type, 0, s->rows, s->rows_of_a[b]))
+    for (int b = 0; b < s->by.blocks; b++) {
+        if (s->is_a_in_tensor
+                ? !fetch_from_tensor(s, s->by.block[b], s->of_a->element[b])
+                : !fetch_lines(s, s->by.block[b], s->a, s->is_a_across, s->a_type, 0, s->rows, s->of_a->element[b]))
             return false;
         if (s->negates_a)
-            negate(s->rows_of_a[b], s->rows, s->k, bits_of(s->a_type));
+            negate(s->of_a->element[b], s->rows, s->k, bits_of(s->a_type));
     }
     return true;
 }
@@ -318,7 +282,7 @@ static void read_scales(statement *s, emu_tensor_memory *t, uint32_t first, uint
             continue;
         find_unknown(s, t, column, lane, "scales by");
         if (!is_first && (t->value[column][lane] ^ word) & mask)
-            emu_find(s->warp, s->inst, CUEMU_TENSOR_MEMORY, s->lane, column,
+            emu_find(s->by.warp, s->by.inst, CUEMU_TENSOR_MEMORY, s->by.lane, column,
                      "the scales in column %u of tensor memory differ between lanes %u and %u: each quarter needs them", column,
                      i % EMU_QUARTER, lane);
         word = is_first ? t->value[column][lane] : word;
@@ -331,21 +295,21 @@ static void read_scales(statement *s, emu_tensor_memory *t, uint32_t first, uint
 static emu_tensor_memory *columns_of_scales(statement *s, const emu_block *block, uint32_t first, int lines)
 {
     const uint32_t columns = (uint32_t)(lines + EMU_QUARTER - 1) / EMU_QUARTER;
-    emu_tensor_memory *t = emu_tensor_columns(s->warp, s->inst, s->lane, block, first, columns);
+    emu_tensor_memory *t = emu_tensor_columns(s->by.warp, s->by.inst, s->by.lane, block, first, columns);
 
     for (uint32_t part = 0; t && part < EMU_TENSOR_LANES / EMU_PART; part++)
         for (uint32_t c = first; c < first + columns; c++)
-            emu_tensor_touch(s->warp, s->inst, s->lane, t, c, part, EMU_PRODUCT_READ);
+            emu_tensor_touch(s->by.warp, s->by.inst, s->by.lane, t, c, part, EMU_PRODUCT_READ);
     return t;
 }
 
 static bool fetch_scales_of_a(statement *s)
 {
-    for (int b = 0; b < s->blocks; b++) {
-        emu_tensor_memory *t = columns_of_scales(s, s->block[b], s->scales_a, s->rows);
+    for (int b = 0; b < s->by.blocks; b++) {
+        emu_tensor_memory *t = columns_of_scales(s, s->by.block[b], s->scales_a, s->rows);
         for (int row = 0; t && row < s->rows; row++)
             read_scales(s, t, s->scales_a, (uint32_t)row, s->id_a, (s->rows == 64 ? 5u : 1u) << row / EMU_QUARTER,
-                        s->scales_of_a[b][row]);
+                        s->of_a->scale[b][row]);
         if (!t)
             return false;
     }
@@ -356,8 +320,8 @@ static bool fetch_scales_of_a(statement *s)
 static bool fetch_scales_of_b(statement *s, const emu_block *block, int first, int columns, emu_scales *to)
 {
     const int half = s->rows == 64 ? s->n / 2 : s->n;
-    emu_tensor_memory *t =
-        emu_tensor_columns(s->warp, s->inst, s->lane, block, s->scales_b, (uint32_t)(half + EMU_QUARTER - 1) / EMU_QUARTER);
+    emu_tensor_memory *t = emu_tensor_columns(s->by.warp, s->by.inst, s->by.lane, block, s->scales_b,
+                                              (uint32_t)(half + EMU_QUARTER - 1) / EMU_QUARTER);
 
     for (int i = 0; t && i < columns; i++)
         read_scales(s, t, s->scales_b, (uint32_t)((first + i) % half), s->id_b,
@@ -373,7 +337,7 @@ static bool fetch_scales_of_b(statement *s, const emu_block *block, int first, i
 /* D's column of a product's column, in the tensor memory of each block. */
 static uint32_t column_of(const statement *s, int n)
 {
-    return s->first + (uint32_t)(s->rows == 64 && s->blocks == 2 ? n % (s->n / 2) : n);
+    return s->first + (uint32_t)(s->rows == 64 && s->by.blocks == 2 ? n % (s->n / 2) : n);
 }
 
 static bool is_upper(const statement *s, int n)
@@ -421,15 +385,15 @@ static bool multiply_columns(statement *s, int column, emu_product *p)
     const bool is_scaled = s->kind >= KIND_MXF8F6F4;
     emu_scales scales = {.type = s->scale, .count = s->scale_count};
 
-    for (int b = 0; b < s->blocks; b++) {
-        emu_tensor_memory *t = s->block[b]->tensor;
-        if (is_scaled && !fetch_scales_of_b(s, s->block[b], column, p->n, &scales))
+    for (int b = 0; b < s->by.blocks; b++) {
+        emu_tensor_memory *t = s->by.block[b]->tensor;
+        if (is_scaled && !fetch_scales_of_b(s, s->by.block[b], column, p->n, &scales))
             return false;
         for (int row = 0; row < s->rows; row += SLICE) {
-            memcpy(p->a, s->rows_of_a[b] + row, sizeof p->a);
+            memcpy(p->a, s->of_a->element[b] + row, sizeof p->a);
             get_sums(s, t, row, column, p);
             if (is_scaled) {
-                memcpy(scales.a, s->scales_of_a[b] + row, sizeof scales.a);
+                memcpy(scales.a, s->of_a->scale[b] + row, sizeof scales.a);
                 emu_multiply_scaled(p, &scales);
             } else if (s->kind == KIND_I8) {
                 emu_multiply_whole(p, s->saturates);
@@ -444,13 +408,13 @@ static bool multiply_columns(statement *s, int column, emu_product *p)
 
 static bool multiply_all(statement *s)
 {
-    const int share = s->n / s->blocks; /* columns of B in each block */
+    const int share = s->n / s->by.blocks; /* columns of B in each block */
     emu_product p = {.m = SLICE, .k = s->k, .a_type = s->a_type, .b_type = s->b_type, .sum_type = s->sum};
 
     for (int column = 0; column < s->n; column += p.n) {
         const int in_block = column % share, left = share - in_block;
         p.n = left < SLICE ? left : SLICE;
-        if (!fetch_lines(s, s->block[column / share], s->b, s->is_b_across, s->b_type, in_block, p.n, p.b))
+        if (!fetch_lines(s, s->by.block[column / share], s->b, s->is_b_across, s->b_type, in_block, p.n, p.b))
             return false;
         if (s->negates_b)
             negate(p.b, p.n, s->k, bits_of(s->b_type));
@@ -462,35 +426,17 @@ static bool multiply_all(statement *s)
 
 /* ---- issuing ----------------------------------------------------------------------------------------------------------- */
 
-/* Find the blocks that execute an instruction, the one with an even rank first. */
-static bool find_blocks(statement *s)
-{
-    emu_block *own = s->warp->block;
-    emu_cluster *cluster = own->cluster;
-
-    if (!emu_tensor_group(s->warp, s->inst, s->lane, s->blocks))
-        return false;
-    s->block[0] = own;
-    if (s->blocks == 1)
-        return true;
-    if ((own->rank | 1) >= cluster->blocks)
-        return refuse(s, "is of a pair of blocks, where the cluster has %u", cluster->blocks);
-    s->block[0] = &cluster->block[own->rank & ~1u];
-    s->block[1] = &cluster->block[own->rank | 1];
-    return true;
-}
-
 static bool check_d(statement *s, uint32_t address)
 {
-    const uint32_t lane = address >> 16, columns = (uint32_t)(s->rows == 64 && s->blocks == 2 ? s->n / 2 : s->n);
+    const uint32_t lane = address >> 16, columns = (uint32_t)(s->rows == 64 && s->by.blocks == 2 ? s->n / 2 : s->n);
 
     s->first = address & 0xffff;
     s->row_base = lane;
-    if (lane && !(lane == EMU_PART && s->rows == 64 && s->blocks == 1))
-        return refuse(s, "D begins in lane %u of tensor memory, not in 0%s", lane,
-                      s->rows == 64 && s->blocks == 1 ? " or 16" : "");
-    for (int b = 0; b < s->blocks; b++) {
-        emu_tensor_memory *t = emu_tensor_columns(s->warp, s->inst, s->lane, s->block[b], s->first, columns);
+    if (lane && !(lane == EMU_PART && s->rows == 64 && s->by.blocks == 1))
+        return emu_misuse(&s->by, "D begins in lane %u of tensor memory, not in 0%s", lane,
+                          s->rows == 64 && s->by.blocks == 1 ? " or 16" : "");
+    for (int b = 0; b < s->by.blocks; b++) {
+        emu_tensor_memory *t = emu_tensor_columns(s->by.warp, s->by.inst, s->by.lane, s->by.block[b], s->first, columns);
         if (!t)
             return false;
         touch(s, t, s->first, columns, EMU_PRODUCT_WRITE);
@@ -502,142 +448,55 @@ static bool check_d(statement *s, uint32_t address)
 static void read_rest(statement *s, const emu_operand *at, const emu_operand *end)
 {
     for (int i = 0; at < end && at->bytes; i++)
-        s->skipped[i / 4][i % 4] = (uint32_t)emu_unsigned(s->warp, at++, s->lane);
-    s->adds = emu_predicate(s->warp, at++) >> s->lane & 1;
+        s->skipped[i / 4][i % 4] = (uint32_t)emu_unsigned(s->by.warp, at++, s->by.lane);
+    s->adds = emu_predicate(s->by.warp, at++) >> s->by.lane & 1;
     if (at < end)
-        s->halvings = (int)emu_unsigned(s->warp, at, s->lane);
+        s->halvings = (int)emu_unsigned(s->by.warp, at, s->by.lane);
 }
 
 static void issue(statement *s)
 {
-    emu_warp *const warp = s->warp;
-    const emu_operand *const o = s->inst->operand, *const end = o + s->inst->operands;
+    emu_warp *const warp = s->by.warp;
+    const emu_operand *const o = s->by.inst->operand, *const end = o + s->by.inst->operands;
     const bool is_scaled = s->kind >= KIND_MXF8F6F4;
-    const uint32_t word = (uint32_t)emu_unsigned(warp, &o[3], s->lane);
-    cuEmuCounters *line = emu_line(warp, s->inst);
+    const uint32_t word = (uint32_t)emu_unsigned(warp, &o[3], s->by.lane);
+    cuEmuCounters *line = emu_line(warp, s->by.inst);
 
     for (const emu_operand *one = o; one < end && warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED; one++)
-        emu_check_defined(warp, s->inst, one, 1u << s->lane, "in a matrix product");
+        emu_check_defined(warp, s->by.inst, one, 1u << s->by.lane, "in a matrix product");
     s->is_a_in_tensor = o[1].bytes == 4;
-    s->a = emu_address_of(warp, &o[1], s->lane);
-    s->b = emu_unsigned(warp, &o[2], s->lane);
+    s->a = emu_address_of(warp, &o[1], s->by.lane);
+    s->b = emu_unsigned(warp, &o[2], s->by.lane);
     if (is_scaled) {
-        s->scales_a = (uint32_t)emu_address_of(warp, &o[4], s->lane);
-        s->scales_b = (uint32_t)emu_address_of(warp, &o[5], s->lane);
-        s->adds = emu_predicate(warp, &o[6]) >> s->lane & 1;
+        s->scales_a = (uint32_t)emu_address_of(warp, &o[4], s->by.lane);
+        s->scales_b = (uint32_t)emu_address_of(warp, &o[5], s->by.lane);
+        s->adds = emu_predicate(warp, &o[6]) >> s->by.lane & 1;
     } else {
         read_rest(s, o + 4, end);
     }
-    if (!find_blocks(s) || !(is_scaled ? read_scaled_descriptor(s, word) : read_descriptor(s, word)) ||
-        !check_d(s, (uint32_t)emu_address_of(warp, &o[0], s->lane)))
+    if (!(is_scaled ? read_scaled_descriptor(s, word) : read_descriptor(s, word)) ||
+        !check_d(s, (uint32_t)emu_address_of(warp, &o[0], s->by.lane)))
         return;
     if (line)
-        line->mma_flops += (uint64_t)(2 * s->rows * s->blocks * s->n * s->k);
+        line->mma_flops += (uint64_t)(2 * s->rows * s->by.blocks * s->n * s->k);
     if (!fetch_a(s) || (is_scaled && !fetch_scales_of_a(s)))
         return;
-    for (int b = 0; is_scaled && b < s->blocks; b++)
-        if (!columns_of_scales(s, s->block[b], s->scales_b, s->rows == 64 ? s->n / 2 : s->n))
+    for (int b = 0; is_scaled && b < s->by.blocks; b++)
+        if (!columns_of_scales(s, s->by.block[b], s->scales_b, s->rows == 64 ? s->n / 2 : s->n))
             return;
     (void)multiply_all(s);
 }
 
 static void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    statement *s = malloc(sizeof *s);
+    struct rows *of_a = malloc(sizeof *of_a);
 
-    if (!s) {
-        emu_find(warp, inst, CUEMU_ILLEGAL, 0, 0, "out of memory for a product");
-        return;
-    }
     EMU_EACH_LANE (i, mask) {
-        memset(s, 0, offsetof(statement, rows_of_a));
-        s->warp = warp;
-        s->inst = inst;
-        s->lane = i;
-        s->blocks = inst->choice[0];
-        s->kind = (kind)inst->choice[1];
-        issue(s);
+        statement s = {.kind = (kind)inst->choice[1], .of_a = of_a};
+        if (emu_find_blocks(&s.by, warp, inst, i) && (of_a || emu_misuse(&s.by, "out of memory for a product")))
+            issue(&s);
     }
-    free(s);
-}
-
-/* ---- commit ------------------------------------------------------------------------------------------------------------ */
-
-/*
- * Let those who wait for the mbarrier know that a warp's products are complete, and all that came before them: copies into their
- * factors, for example. The warp's own loads and stores need a release of their own.
- */
-static void publish(const emu_warp *warp, const emu_arrival *a, emu_past *to)
-{
-    const emu_cluster *cluster = warp->block->cluster;
-    const uint32_t number = warp->number % EMU_PRODUCT_SLOTS, rank = warp->block->rank, own = to->seen[warp->slot];
-
-    emu_past_join(to, &warp->past, cluster->slots);
-    to->seen[warp->slot] = own;
-    for (uint32_t r = rank & ~1u; r <= (rank | 1) && r < cluster->blocks; r++) {
-        uint32_t *seen = &to->seen[emu_product_slot(cluster, r, number)];
-        if (r == rank || a->inst->choice[0] == 2)
-            *seen = *seen < a->ticket ? a->ticket : *seen;
-    }
-}
-
-/* Arrive at an mbarrier once the products that the thread had issued are complete; ticket: the time of the commit. */
-static void land_commit(const emu_arrival *a)
-{
-    emu_cluster *cluster = a->warp->block->cluster;
-    emu_mbarrier *m = a->block->has_ended ? NULL : emu_mbarrier_at(a->warp, a->inst, a->lane, a->block, a->mbarrier);
-
-    if (!m)
-        return;
-    if (m->gathering.seen)
-        publish(a->warp, a, &m->gathering);
-    if (a->block != a->warp->block) {
-        if (m->gathering.seen)
-            m->gathering.seen[emu_copy_slot(cluster, a->mbarrier)] = cluster->now;
-        emu_note_visit(a->block, emu_copy_slot(cluster, a->mbarrier), a->warp, a->inst);
-        cluster->now++;
-    }
-    emu_mbarrier_arrive(a->warp, a->inst, a->lane, m, 1, false);
-    emu_mbarrier_try(m);
-}
-
-static void commit(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    emu_cluster *cluster = warp->block->cluster;
-    const bool is_multicast = inst->operands > 1;
-    emu_request r;
-
-    if (!emu_resolve(warp, inst, inst->space, mask, &inst->operand[0], EMU_MBARRIER_BYTES, &r))
-        return;
-    EMU_EACH_LANE (i, mask) {
-        const emu_place *place = &r.place[i];
-        emu_block *target = place->block ? place->block : warp->block;
-        const uint32_t to = is_multicast ? (uint32_t)emu_unsigned(warp, &inst->operand[1], i) : 1u << target->rank;
-        if (!emu_tensor_group(warp, inst, i, inst->choice[0]))
-            return;
-        if (place->space != S_SHARED || !to || to >> cluster->blocks) {
-            emu_find(warp, inst, CUEMU_ILLEGAL, i, place->address,
-                     place->space == S_SHARED ? "commits to blocks 0x%x of a cluster of %u"
-                                              : "commits to an mbarrier that is not in shared memory",
-                     to, cluster->blocks);
-            return;
-        }
-        for (uint32_t rank = 0; rank < cluster->blocks; rank++) {
-            uint64_t address = emu_address_in(rank, place->address);
-            const emu_arrival a = {.land = land_commit,
-                                   .warp = warp,
-                                   .inst = inst,
-                                   .lane = i,
-                                   .ticket = cluster->now,
-                                   .block = &cluster->block[rank],
-                                   .mbarrier = (uint32_t)place->address};
-            if (!(to >> rank & 1))
-                continue;
-            if (!emu_peer(warp, inst, i, &address) || !emu_mbarrier_use(warp, inst, i, a.block, a.mbarrier) || !emu_await(&a))
-                return;
-        }
-        cluster->now++; /* later products are not part of it */
-    }
+    free(of_a);
 }
 
 #define GROUPS "{*.cta_group::1,.cta_group::2}"
@@ -648,7 +507,6 @@ static void commit(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define DATACENTER (EMU_ONLY + 100)
 #define MMA "tcgen05.mma" GROUPS KINDS COLLECTOR
 #define MMA_SCALED "tcgen05.mma" GROUPS SCALED_KINDS VECTORS COLLECTOR
-#define COMMIT "tcgen05.commit" GROUPS ".mbarrier::arrive::one{.shared::cluster}"
 
 const emu_form emu_tcgen05_forms[] = {
     {MMA, "@ d d w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
@@ -659,7 +517,5 @@ const emu_form emu_tcgen05_forms[] = {
     {MMA, "@ @ d w 8w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
     {MMA_SCALED, "@ d d w @ @ p", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
     {MMA_SCALED, "@ @ d w @ @ p", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {COMMIT ".b64", "@", commit, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {COMMIT ".multicast::cluster.b64", "@ h", commit, NULL, 0, D_OWN, 0, 0, DATACENTER},
     {0},
 };

@@ -46,7 +46,7 @@ static void allocate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (!emu_tensor_group(warp, inst, 0, inst->choice[0]) || !are_columns(warp, inst, &inst->operand[1], &columns) ||
         !emu_resolve(warp, inst, inst->space, 1, &inst->operand[0], sizeof first, &r))
         return;
-    if (r.place[0].space != S_SHARED || r.place[0].block) {
+    if (r.place[0].space != S_SHARED || (r.place[0].block && r.place[0].block != block)) {
         emu_find(warp, inst, CUEMU_ILLEGAL, 0, r.place[0].address, "stores the address outside the block's shared memory");
         return;
     }
@@ -93,19 +93,19 @@ typedef enum shape { S16X64 = 1, S16X128, S16X256, S32X32, S16X32X2 } shape;
 typedef struct window {
     shape shape;
     uint32_t lanes, columns, registers; /* columns: in words of a register, which with `packs` take two columns */
-    uint32_t second;                    /* 16x32bx2: the first column of the upper lanes */
+    uint32_t second;                    /* 16x32bx2: columns to those of the upper threads */
     uint32_t lane, column;
     bool packs;
     emu_tensor_memory *memory;
 } window;
 
-/* A lane and column, counted from a window's first. */
+/* A word of tensor memory. */
 typedef struct spot {
     uint32_t lane, column;
 } spot;
 
-/* Return the word that is register i of a thread. */
-static spot spot_of(const window *w, uint32_t thread, uint32_t i)
+/* Return the place of register i of a thread, counted in registers from the window's first word. */
+static spot place_in(const window *w, uint32_t thread, uint32_t i)
 {
     switch (w->shape) {
     case S16X64:
@@ -115,10 +115,19 @@ static spot spot_of(const window *w, uint32_t thread, uint32_t i)
     case S16X256:
         return (spot){i / 2 % 2 * 8 + thread / 4, i / 4 * 8 + thread % 4 * 2 + i % 2};
     case S16X32X2:
-        return (spot){thread % 16, i + (thread / 16 ? w->second : 0)};
+        return (spot){thread % 16, i};
     default:
         return (spot){thread, i};
     }
+}
+
+/* Return the word, or the first of two, that is register i of a thread. */
+static spot spot_of(const window *w, uint32_t thread, uint32_t i)
+{
+    const spot at = place_in(w, thread, i);
+    const uint32_t second = w->shape == S16X32X2 && thread >= EMU_PART ? w->second : 0;
+
+    return (spot){w->lane + at.lane, w->column + second + at.column * (w->packs ? 2 : 1)};
 }
 
 /* Find the words of an instruction. false: it may not access them, and a finding says so. */
@@ -138,7 +147,7 @@ static bool find_window(emu_warp *warp, const emu_inst *inst, const emu_operand 
     w->lane = at >> 16;
     w->column = at & 0xffff;
     if (w->shape == S16X32X2)
-        w->second = (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], 0);
+        w->second = (uint32_t)emu_unsigned(warp, &inst->operand[inst->outputs ? inst->operands - 1 : 1], 0);
     width = w->columns * (w->packs ? 2 : 1);
     if (w->lane != quarter && !(w->lanes == EMU_PART && w->lane == quarter + EMU_PART)) {
         emu_find(warp, inst, CUEMU_TENSOR_MEMORY, 0, at,
@@ -176,12 +185,11 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         uint32_t known = 0;
         for (uint32_t lane = 0; lane < EMU_LANES; lane++) {
             const spot at = spot_of(&w, lane, i);
-            const uint32_t row = w.lane + at.lane, column = w.column + at.column * (w.packs ? 2 : 1);
-            uint32_t value = w.memory->value[column][row];
-            bool is_known = w.memory->known[column][row];
+            uint32_t value = w.memory->value[at.column][at.lane];
+            bool is_known = w.memory->known[at.column][at.lane];
             if (w.packs) {
-                value = (value & 0xffff) | w.memory->value[column + 1][row] << 16;
-                is_known &= w.memory->known[column + 1][row];
+                value = (value & 0xffff) | w.memory->value[at.column + 1][at.lane] << 16;
+                is_known &= w.memory->known[at.column + 1][at.lane];
             }
             emu_set_unsigned(warp, &inst->operand[i], (int)lane, value);
             known |= (uint32_t)is_known << lane;
@@ -204,14 +212,13 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     for (uint32_t i = 0; i < w.registers; i++)
         for (uint32_t lane = 0; lane < EMU_LANES; lane++) {
             const spot at = spot_of(&w, lane, i);
-            const uint32_t row = w.lane + at.lane, column = w.column + at.column * (w.packs ? 2 : 1);
             const uint32_t value = (uint32_t)emu_unsigned(warp, &from[i], (int)lane);
             const bool is_known = emu_defined(warp, &from[i]) >> lane & 1;
-            w.memory->value[column][row] = w.packs ? value & 0xffff : value;
-            w.memory->known[column][row] = is_known;
+            w.memory->value[at.column][at.lane] = w.packs ? value & 0xffff : value;
+            w.memory->known[at.column][at.lane] = is_known;
             if (w.packs) {
-                w.memory->value[column + 1][row] = value >> 16;
-                w.memory->known[column + 1][row] = is_known;
+                w.memory->value[at.column + 1][at.lane] = value >> 16;
+                w.memory->known[at.column + 1][at.lane] = is_known;
             }
         }
 }

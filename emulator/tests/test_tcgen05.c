@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
+/*
+ * tcgen05.mma of every dense kind against float64: types, swizzles, both orders of each factor, A in tensor memory, block scales. The
+ * test computes the layouts of shared and tensor memory on its own. And the shapes of tcgen05.ld and st, and tcgen05.cp.
+ */
+#include "emulator_test.h"
+
+#include <math.h>
+
+static void open_device(void)
+{
+    open_emulator("sm_100");
+}
+
+TestSuite(tcgen05, .init = open_device, .timeout = 280);
+
+/* ---- formats ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct format {
+    int exponent, fraction; /* bits; 0: an integer */
+    int bits, number;       /* of an element; in the instruction descriptor */
+    bool is_signed;
+} format;
+
+static const format f16 = {5, 10, 16, 0, true}, bf16 = {8, 7, 16, 1, true}, tf32 = {8, 23, 32, 2, true},
+                    e4m3 = {4, 3, 8, 0, true}, e5m2 = {5, 2, 8, 1, true}, e2m3 = {2, 3, 6, 3, true}, e3m2 = {3, 2, 6, 4, true},
+                    e2m1 = {2, 1, 4, 5, true}, packed = {2, 1, 4, 1, true}, s8 = {0, 0, 8, 1, true}, u8 = {0, 0, 8, 0, false};
+
+static double value_of(const format *f, uint32_t code)
+{
+    const int bias = (1 << (f->exponent - 1)) - 1, exponent = (int)(code >> f->fraction) & ((1 << f->exponent) - 1);
+    const int fraction = (int)(code & ((1u << f->fraction) - 1));
+    double size;
+
+    if (!f->exponent)
+        return f->is_signed ? (int8_t)code : (uint8_t)code;
+    size = exponent ? ldexp(1 + ldexp(fraction, -f->fraction), exponent - bias) : ldexp(fraction, 1 - bias - f->fraction);
+    return code >> (f->exponent + f->fraction) & 1 ? -size : size;
+}
+
+/* A code of a number near 1. */
+static uint32_t random_code(const format *f)
+{
+    const uint32_t code = (uint32_t)rand() & (f->bits == 32 ? UINT32_MAX : (1u << f->bits) - 1);
+    const int bias = (1 << (f->exponent - 1)) - 1, most = (1 << f->exponent) - 2;
+    int exponent = bias + rand() % 6 - 3;
+
+    if (!f->exponent || f->bits < 8)
+        return code;
+    exponent = exponent < 0 ? 0 : exponent > most ? most : exponent;
+    return (code & ~(((1u << f->exponent) - 1) << f->fraction)) | (uint32_t)exponent << f->fraction;
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_ROWS = 128, MOST_COLUMNS = 256, MOST_K = 64, LANES = 128, COLUMNS = 288, SHARED = 1 << 16, B_AT = 1 << 15 };
+enum { A_AT = 256, SCALES_A = 264, SCALES_B = 272 }; /* columns of tensor memory */
+enum { F16_SUM, F32_SUM, S32_SUM };
+
+typedef struct instruction {
+    const char *kernel;
+    const format *a, *b;
+    int k, sum, scales; /* scales: of a row, or 0 */
+    bool is_e4m3;       /* the scales */
+} instruction;
+
+/* How a factor lies: swizzle 0 to 3 as in a tensor map, or 4; across: neighbours in memory belong to neighbouring lines. */
+typedef struct layout {
+    int swizzle;
+    bool is_across;
+} layout;
+
+typedef struct product {
+    const instruction *what;
+    int m, n;
+    layout a, b;
+    bool is_a_in_tensor, adds, negates;
+    int halvings;
+    uint32_t id; /* first byte of the scales */
+    uint32_t base;
+} product;
+
+static const char text[] =
+    "typedef unsigned int u32;\n"
+    "typedef unsigned long long u64;\n"
+    "static __device__ u32 address(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
+    "#define PREDICATE \"{.reg .pred p; setp.ne.b32 p, %4, 0;\\n\"\n"
+    "#define REST \"r\"(d + 256), \"r\"(d + 264), \"r\"(d + 272)\n"
+    "#define SAME(instruction, a, more) \\\n"
+    "    asm volatile(PREDICATE instruction \" [%0], \" a \", %2, %3, \" more \"p;}\" \\\n"
+    "                 :: \"r\"(d + (base << 16)), \"l\"(da), \"l\"(db), \"r\"(how), \"r\"(adds), REST : \"memory\")\n"
+    "#define KERNEL(name, multiply) \\\n"
+    "extern \"C\" __global__ void name(const uint4 *image, const uint4 *tensor, uint4 *out, u64 a, u64 b, u32 how, u32 adds, "
+    "u32 base) \\\n"
+    "{ \\\n"
+    "    extern __shared__ __align__(1024) uint4 tile[]; \\\n"
+    "    __shared__ u64 done; \\\n"
+    "    __shared__ u32 place; \\\n"
+    "    const int t = threadIdx.x; \\\n"
+    "    for (int i = t; i < 4096; i += 128) tile[i] = image[i]; \\\n"
+    "    asm volatile(\"fence.proxy.async;\" ::: \"memory\"); \\\n"
+    "    if (t == 0) { \\\n"
+    "        asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(address(&done)) : \"memory\"); \\\n"
+    "        asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\"); \\\n"
+    "    } \\\n"
+    "    if (t < 32) asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 512;\" :: "
+    "\"r\"(address(&place)) : \"memory\"); \\\n"
+    "    __syncthreads(); \\\n"
+    "    const u32 d = place, own = d + (t / 32 * 32 << 16); \\\n"
+    "    for (int c = 0; c < 72; ++c) { \\\n"
+    "        const uint4 x = tensor[t * 72 + c]; \\\n"
+    "        asm volatile(\"tcgen05.st.sync.aligned.32x32b.x4.b32 [%0], {%1, %2, %3, %4};\" :: \"r\"(own + 4 * c), \"r\"(x.x), "
+    "\"r\"(x.y), \"r\"(x.z), \"r\"(x.w) : \"memory\"); \\\n"
+    "    } \\\n"
+    "    asm volatile(\"tcgen05.wait::st.sync.aligned;\" ::: \"memory\"); \\\n"
+    "    asm volatile(\"tcgen05.fence::before_thread_sync;\" ::: \"memory\"); \\\n"
+    "    __syncthreads(); \\\n"
+    "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\"); \\\n"
+    "    const u64 da = a + (address(tile) >> 4), db = b + (address(tile) >> 4); \\\n"
+    "    if (t == 0) { \\\n"
+    "        multiply; \\\n"
+    "        asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%0];\" :: \"l\"(&done) : \"memory\"); \\\n"
+    "    } \\\n"
+    "    asm volatile(\"{.reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @p bra done; bra again; "
+    "done:}\" :: \"r\"(address(&done)) : \"memory\"); \\\n"
+    "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\"); \\\n"
+    "    for (int c = 0; c < 72; ++c) { \\\n"
+    "        uint4 x; \\\n"
+    "        asm volatile(\"tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];\" : \"=r\"(x.x), \"=r\"(x.y), "
+    "\"=r\"(x.z), \"=r\"(x.w) : \"r\"(own + 4 * c) : \"memory\"); \\\n"
+    "        asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\"); \\\n"
+    "        out[t * 72 + c] = x; \\\n"
+    "    } \\\n"
+    "    __syncthreads(); \\\n"
+    "    if (t < 32) { \\\n"
+    "        asm volatile(\"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\"); \\\n"
+    "        asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 512;\" :: \"r\"(d)); \\\n"
+    "    } \\\n"
+    "}\n"
+    "#define MMA \"tcgen05.mma.cta_group::1.\"\n"
+    "#define BOTH(name, kind, more) \\\n"
+    "    KERNEL(name, SAME(MMA kind, \"%1\", more)) KERNEL(name##_tensor, SAME(MMA kind, \"[%5]\", more))\n"
+    "BOTH(f16, \"kind::f16\", \"\")\n"
+    "BOTH(tf32, \"kind::tf32\", \"\")\n"
+    "BOTH(f8f6f4, \"kind::f8f6f4\", \"\")\n"
+    "BOTH(i8, \"kind::i8\", \"\")\n"
+    "BOTH(mxf8f6f4, \"kind::mxf8f6f4.block_scale.scale_vec::1X\", \"[%6], [%7], \")\n"
+    "KERNEL(mxf4, SAME(MMA \"kind::mxf4.block_scale.block32\", \"%1\", \"[%6], [%7], \"))\n"
+    "KERNEL(mxf4nvf4, SAME(MMA \"kind::mxf4nvf4.block_scale.scale_vec::4X\", \"%1\", \"[%6], [%7], \"))\n"
+    "KERNEL(f16_halved, asm volatile(PREDICATE MMA \"kind::f16.collector::a::fill [%0], %1, %2, %3, {%6, %6, %7, 0}, p, 3;}\"\n"
+    "    :: \"r\"(d), \"l\"(da), \"l\"(db), \"r\"(how), \"r\"(adds), \"r\"(0), \"r\"(0), \"r\"(0xf0000003) : \"memory\"))\n";
+
+/* ---- layouts ----------------------------------------------------------------------------------------------------------- */
+
+static const uint32_t spans[] = {16, 32, 64, 128, 128};
+
+/* Bits of the descriptor that tell a swizzle. */
+static const uint64_t modes[] = {0, 6, 4, 2, 1};
+
+/* Offsets of a layout in bytes: of groups of lines and of depth. Chosen larger than needed, so that none passes for another. */
+typedef struct strides {
+    uint32_t leading, stride;
+} strides;
+
+static strides strides_of(const layout *l, int lines, int k, int element_bits)
+{
+    const uint32_t span = spans[l->swizzle], core = l->swizzle == 4 ? 4 : 8;
+
+    if (!l->swizzle && !l->is_across)
+        return (strides){.leading = 144, .stride = 320};
+    if (!l->swizzle)
+        return (strides){.leading = (uint32_t)((lines * element_bits / 8 + 15) / 16) * 128 + 16, .stride = 128};
+    if (!l->is_across)
+        return (strides){.leading = 0, .stride = core * span};
+    return (strides){.leading = ((uint32_t)k / core + 1) * core * span, .stride = core * span};
+}
+
+/* The offset of the 16 bytes that hold an element, unswizzled; *within is the element's number there. */
+static uint32_t chunk_of(const layout *l, strides s, int line, int k, int in_chunk, int *within)
+{
+    const uint32_t span = spans[l->swizzle], core = l->swizzle == 4 ? 4 : 8;
+    const uint32_t along = (uint32_t)(l->is_across ? line : k), other = (uint32_t)(l->is_across ? k : line);
+    const uint32_t chunk = along / (uint32_t)in_chunk;
+
+    *within = (int)along % in_chunk;
+    if (!l->swizzle && !l->is_across)
+        return other / 8 * s.stride + chunk * s.leading + other % 8 * 16;
+    if (!l->swizzle)
+        return chunk * s.stride + other / 8 * s.leading + other % 8 * 16;
+    if (!l->is_across)
+        return other / core * s.stride + other % core * span + chunk * 16;
+    return chunk * 16 / span * s.leading + chunk * 16 % span + other / core * s.stride + other % core * span;
+}
+
+static uint32_t swizzled(int swizzle, uint32_t at)
+{
+    static const uint32_t masks[] = {0, 1, 3, 7};
+
+    return swizzle == 4 ? at ^ ((at >> 7 & 3) << 5) : at ^ ((at >> 7 & masks[swizzle]) << 4);
+}
+
+/* Lay out a factor from an offset of shared memory on; its descriptor. */
+static uint64_t lay_out(uint8_t *shared, uint32_t at, const layout *l, const format *f, bool is_mixed, int lines, int k,
+                        uint32_t codes[][MOST_K])
+{
+    const strides s = strides_of(l, lines, k, f->bits);
+    /* a tile whose rows are longer than the product's depth begins in the middle of a row */
+    const uint32_t start = l->swizzle >= 2 && !l->is_across ? 32 : 0;
+    const int in_chunk = is_mixed && f->bits < 8 ? 16 : 128 / f->bits;
+
+    for (int line = 0; line < lines; line++)
+        for (int i = 0; i < k; i++) {
+            int within;
+            const uint32_t chunk = swizzled(l->swizzle, at + start + chunk_of(l, s, line, i, in_chunk, &within));
+            cr_assert(lt(u32, chunk, SHARED - 16));
+            for (int bit = 0; bit < f->bits; bit++) {
+                const int to = within * f->bits + bit;
+                if (codes[line][i] >> bit & 1)
+                    shared[chunk + (uint32_t)to / 8] |= (uint8_t)(1 << to % 8);
+            }
+        }
+    return (at + start) >> 4 | (uint64_t)(s.leading >> 4) << 16 | (uint64_t)(s.stride >> 4) << 32 | UINT64_C(1) << 46 |
+           modes[l->swizzle] << 61;
+}
+
+static int lane_of(const product *p, int row)
+{
+    return p->m == 128 ? row : row / 16 * 32 + row % 16 + (int)p->base;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    uint32_t a[MOST_ROWS][MOST_K], b[MOST_COLUMNS][MOST_K];
+    uint8_t scale_a[MOST_ROWS][4], scale_b[MOST_COLUMNS][4];
+    uint8_t shared[SHARED];
+    uint32_t before[LANES][COLUMNS], after[LANES][COLUMNS];
+} host;
+
+static double scale_of(const instruction *what, uint8_t code)
+{
+    return what->is_e4m3 ? value_of(&e4m3, code & 127) : ldexp(1, code - 127);
+}
+
+static double sum_of(const instruction *what, uint32_t word)
+{
+    float value;
+
+    if (what->sum == S32_SUM)
+        return (int32_t)word;
+    if (what->sum == F16_SUM)
+        return value_of(&f16, word & 0xffff);
+    memcpy(&value, &word, 4);
+    return (double)value;
+}
+
+static void draw(const product *p, uint64_t descriptor[2])
+{
+    const instruction *what = p->what;
+    const bool is_mixed = what->k == 32;
+
+    memset(host.shared, 0, sizeof host.shared);
+    for (int k = 0; k < what->k; k++) {
+        for (int i = 0; i < p->m; i++)
+            host.a[i][k] = random_code(what->a);
+        for (int i = 0; i < p->n; i++)
+            host.b[i][k] = random_code(what->b);
+    }
+    for (int lane = 0; lane < LANES; lane++)
+        for (int c = 0; c < COLUMNS; c++) {
+            const float value = (float)(rand() % 2001 - 1000) / 8;
+            memcpy(&host.before[lane][c], &value, 4);
+            if (what->sum == F16_SUM)
+                host.before[lane][c] = (host.before[lane][c] & 0xffff0000) | random_code(&f16);
+        }
+    descriptor[0] = lay_out(host.shared, 0, &p->a, what->a, is_mixed, p->m, what->k, host.a);
+    descriptor[1] = lay_out(host.shared, B_AT, &p->b, what->b, is_mixed, p->n, what->k, host.b);
+    for (int i = 0; i < p->m && p->is_a_in_tensor; i++)
+        for (int k = 0; k < what->k; k++) {
+            const int bit = k * what->a->bits;
+            uint32_t *word = &host.before[lane_of(p, i)][A_AT + bit / 32];
+            *word = (bit % 32 ? *word : 0) | host.a[i][k] << bit % 32;
+        }
+    for (int i = 0; i < MOST_COLUMNS; i++)
+        for (int s = 0; s < what->scales; s++)
+            for (int q = 0; q < 4; q++) {
+                uint8_t *a = (uint8_t *)&host.before[q * 32 + i % 32][SCALES_A + i % 128 / 32] + p->id + s;
+                uint8_t *b = (uint8_t *)&host.before[q * 32 + i % 32][SCALES_B + i / 32] + p->id + s;
+                if (q == 0) {
+                    host.scale_a[i % 128][s] = (uint8_t)(what->is_e4m3 ? rand() % 127 : 120 + rand() % 14);
+                    host.scale_b[i][s] = (uint8_t)(what->is_e4m3 ? rand() % 127 : 120 + rand() % 14);
+                }
+                *a = host.scale_a[i % 128][s];
+                *b = host.scale_b[i][s];
+            }
+}
+
+static uint32_t descriptor_of(const product *p)
+{
+    const instruction *what = p->what;
+    const uint32_t common = (uint32_t)(what->a->number << 7 | what->b->number << 10 | p->n / 8 << 17 | p->m / 16 << 24) |
+                            (uint32_t)p->a.is_across << 15 | (uint32_t)p->b.is_across << 16 | (p->negates ? 3u << 13 : 0);
+
+    if (what->scales)
+        return common | p->id << 29 | p->id << 4 | (what->is_e4m3 ? 0 : 1u << 23);
+    return common | (uint32_t)what->sum << 4;
+}
+
+static void expect_product(const product *p, const char *label)
+{
+    const instruction *what = p->what;
+    static bool is_d[LANES][COLUMNS];
+
+    memset(is_d, 0, sizeof is_d);
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            const int lane = lane_of(p, i);
+            const double c = p->adds ? ldexp(sum_of(what, host.before[lane][j]), -p->halvings) : 0;
+            const double got = sum_of(what, host.after[lane][j]);
+            double sum = c, size = fabs(c);
+            for (int k = 0; k < what->k; k++) {
+                const int s = what->scales ? k * what->scales / what->k : 0;
+                const double scale = what->scales ? scale_of(what, host.scale_a[i][s]) * scale_of(what, host.scale_b[j][s]) : 1;
+                /* tensor cores ignore the lower 13 bits of tf32 */
+                const uint32_t mask = what->a == &tf32 ? ~0x1fffu : UINT32_MAX;
+                const double term = value_of(what->a, host.a[i][k] & mask) * value_of(what->b, host.b[j][k] & mask) * scale;
+                sum += term;
+                size += fabs(term);
+            }
+            is_d[lane][j] = true;
+            if (p->halvings && (lane < 2 || lane == 32 || lane == 33 || lane == 64 || lane == 65 || (lane >= 28 && lane < 32) ||
+                                (lane >= 60 && lane < 64) || (lane >= 92 && lane < 96)))
+                continue;
+            cr_assert(fabs(got - sum) <= (what->sum == S32_SUM ? 0 : ldexp(size, what->sum == F16_SUM ? -10 : -20)),
+                      "%s: row %d, column %d: %g, not %g (%g)", label, i, j, got, sum, c);
+        }
+    for (int lane = 0; lane < LANES; lane++)
+        for (int c = 0; c < COLUMNS; c++)
+            cr_assert(is_d[lane][c] || host.after[lane][c] == host.before[lane][c], "%s: lane %d, column %d changed", label,
+                      lane, c);
+}
+
+static void run(void *module, const product *p)
+{
+    enum { MOST_SHARED = 8 };
+    uint64_t descriptor[2], image, tensor, out = device_memory(sizeof host.after, NULL);
+    uint32_t how = descriptor_of(p), adds = p->adds, base = p->base;
+    void *function = NULL, *parameters[] = {&image, &tensor, &out, &descriptor[0], &descriptor[1], &how, &adds, &base};
+    char name[64], label[256];
+    findings found;
+    int result;
+
+    draw(p, descriptor);
+    image = device_memory(sizeof host.shared, host.shared);
+    tensor = device_memory(sizeof host.before, host.before);
+    snprintf(name, sizeof name, "%s%s", p->what->kernel, p->is_a_in_tensor ? "_tensor" : p->halvings ? "_halved" : "");
+    snprintf(label, sizeof label, "%s, types %d and %d, sum %d, %d x %d, A %s%d, B %s%d, scales from %u", name,
+             p->what->a->number, p->what->b->number, p->what->sum, p->m, p->n, p->a.is_across ? "across " : "", p->a.swizzle,
+             p->b.is_across ? "across " : "", p->b.swizzle, p->id);
+    cr_assert(eq(int, cu.function(&function, module, name), 0), "%s", name);
+    cr_assert(eq(int, cu.set_attribute(function, MOST_SHARED, SHARED), 0));
+    result = launch_and_wait(function, 1, LANES, SHARED, parameters);
+    found = take_findings();
+    cr_assert(eq(sz, found.count, 0), "%s: %s: %s", label, kind_names[found.first[0].kind], found.first[0].text);
+    cr_assert(eq(int, result, 0), "%s", label);
+    cr_assert(eq(int, cu.read(host.after, out, sizeof host.after), 0));
+    expect_product(p, label);
+    cr_assert(cu.free(image) == 0 && cu.free(tensor) == 0 && cu.free(out) == 0);
+}
+
+static void *load_all(const char *target)
+{
+    char *ptx = compile_text(nvrtc_or_skip("emulator/tcgen05"), text, target, "the instructions"), log[1024];
+    void *module = load_ptx(ptx, log, sizeof log);
+
+    cr_assert(ne(ptr, module, NULL), "%s", log);
+    free(ptx);
+    srand(1);
+    return module;
+}
+
+static const instruction instructions[] = {
+    {"f16", &f16, &f16, 16, F32_SUM, 0, false},        {"f16", &f16, &f16, 16, F16_SUM, 0, false},
+    {"f16", &bf16, &bf16, 16, F32_SUM, 0, false},      {"f16", &f16, &bf16, 16, F32_SUM, 0, false},
+    {"tf32", &tf32, &tf32, 8, F32_SUM, 0, false},      {"f8f6f4", &e4m3, &e5m2, 32, F32_SUM, 0, false},
+    {"f8f6f4", &e4m3, &e4m3, 32, F16_SUM, 0, false},   {"f8f6f4", &e2m1, &e4m3, 32, F32_SUM, 0, false},
+    {"f8f6f4", &e3m2, &e2m3, 32, F32_SUM, 0, false},   {"i8", &s8, &u8, 32, S32_SUM, 0, false},
+    {"i8", &u8, &s8, 32, S32_SUM, 0, false},           {"mxf8f6f4", &e4m3, &e4m3, 32, F32_SUM, 1, false},
+    {"mxf8f6f4", &e5m2, &e2m1, 32, F32_SUM, 1, false}, {"mxf8f6f4", &e2m3, &e3m2, 32, F32_SUM, 1, false},
+    {"mxf4", &packed, &packed, 64, F32_SUM, 2, false}, {"mxf4nvf4", &packed, &packed, 64, F32_SUM, 4, true},
+};
+
+enum { INSTRUCTIONS = sizeof instructions / sizeof instructions[0] };
+
+/* Can a factor lie so? Elements below a byte lie along the depth, and those of 32 bits have a swizzle of their own across it. */
+static bool is_possible(const format *f, const layout *l)
+{
+    return !l->is_across || (f->bits >= 8 && (f->bits < 32 || l->swizzle == 4));
+}
+
+static const int widths[] = {8, 16, 32, 48, 64, 96, 128, 208, 256};
+
+Test(tcgen05, products_of_shared_memory)
+{
+    void *const module = load_all("sm_100a");
+    int runs = 0;
+
+    for (int i = 0; i < INSTRUCTIONS; i++)
+        for (int l = 0; l < 20; l++) {
+            const instruction *what = &instructions[i];
+            const int m = (what->scales || runs % 2) ? 128 : 64;
+            const int most = what->k == 8 || l % 5 == 0 ? 5 : 9; /* B must fit into its half of the memory */
+            product p = {.what = what,
+                         .m = m,
+                         .n = widths[runs % most],
+                         .a = {l % 5, l / 5 % 2},
+                         .b = {(l + i) % 5, l / 10},
+                         .adds = runs % 3 != 0,
+                         .negates = what->a->exponent && runs % 5 == 1,
+                         .id = what->scales ? (uint32_t)(runs * what->scales % 4) : 0,
+                         .base = m == 64 && runs % 4 == 0 ? 16 : 0};
+            if (m == 128 && p.n % 16)
+                p.n = 16;
+            if (!is_possible(what->a, &p.a) || !is_possible(what->b, &p.b))
+                continue;
+            run(module, &p);
+            runs++;
+        }
+    cr_assert(gt(int, runs, 150));
+}
+
+Test(tcgen05, a_in_tensor_memory)
+{
+    void *const module = load_all("sm_100f");
+
+    for (int i = 0; i < 12; i++) {
+        const instruction *what = &instructions[i];
+        product p = {.what = what,
+                     .m = what->scales || i % 2 ? 128 : 64,
+                     .n = 48,
+                     .a = {3, false},
+                     .b = {i % 4, false},
+                     .is_a_in_tensor = true,
+                     .adds = true};
+        if (what->a->bits >= 8)
+            run(module, &p);
+    }
+}
+
+Test(tcgen05, sums_are_halved_and_lanes_stay)
+{
+    const product p = {.what = instructions, .m = 128, .n = 64, .a = {3, false}, .b = {3, false}, .adds = true, .halvings = 3};
+
+    run(load_all("sm_100a"), &p);
+}
+
+/* ---- loads and stores -------------------------------------------------------------------------------------------------- */
+
+/*
+ * The word of register i of thread t, as strides in bits over rows of `width` bits: of t's lower, middle and upper digit, and of i's,
+ * as CUTLASS has them for four times a shape. 16x32bx2 has the words of its upper threads 9 columns further.
+ */
+static const struct shape {
+    const char *name, *second; /* second: an operand, or "" */
+    int lanes, registers, width;
+    int thread_digits[2], thread_strides[3], digits[2], strides[3];
+} shapes[] = {
+    {"16x64b", "", 16, 4, 256, {2, 2}, {8 * 256, 32, 256}, {4, 1}, {64}},
+    {"16x128b", "", 16, 8, 512, {4, 8}, {32, 512}, {2, 4}, {8 * 512, 128}},
+    {"16x256b", "", 16, 16, 1024, {4, 8}, {64, 1024}, {2, 2}, {32, 8 * 1024, 256}},
+    {"32x32b", "", 32, 4, 128, {32, 1}, {128}, {4, 1}, {32}},
+    {"16x32bx2", "9, ", 16, 4, 512, {16, 2}, {512, 0}, {4, 1}, {32}},
+};
+
+static int offset_of(int n, const int digits[2], const int strides[3])
+{
+    return n % digits[0] * strides[0] + n / digits[0] % digits[1] * strides[1] + n / digits[0] / digits[1] * strides[2];
+}
+
+/* "{%8, %9}" and "\"+r\"(r[0])," for registers. */
+static void append_registers(char *to, int first, int count)
+{
+    for (int i = 0; i < count; i++)
+        sprintf(to + strlen(to), "%s%%%d%s", i ? ", " : "{", first + i, i + 1 == count ? "}" : "");
+}
+
+static char *shape_text(const struct shape *s, bool packs)
+{
+    char registers[200] = "", outputs[400] = "", inputs[400] = "", split[8], *all = NULL;
+
+    append_registers(registers, 0, s->registers);
+    for (int i = 0; i < s->registers; i++) {
+        sprintf(outputs + strlen(outputs), "%s\"=r\"(q[%d])", i ? ", " : "", i);
+        sprintf(inputs + strlen(inputs), "%s\"r\"(r[%d])", i ? ", " : "", i);
+    }
+    snprintf(split, sizeof split, "%s%.1s", s->second[0] ? ", " : "", s->second);
+    cr_assert(
+        gt(int,
+           asprintf(
+               &all,
+               "typedef unsigned int u32;\n"
+               "extern \"C\" __global__ void kernel(u32 *words, u32 *back, u32 base)\n{\n"
+               "    __shared__ u32 place;\n"
+               "    const int t = threadIdx.x;\n"
+               "    u32 r[16], q[16], x;\n"
+               "    asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.b32 [%%0], 128;\" :: \"l\"(&place) : \"memory\");\n"
+               "    __syncwarp();\n"
+               "    for (int i = 0; i < 16; ++i) r[i] = t << 16 | i;\n"
+               "    x = ~0u;\n"
+               "    for (int c = 0; c < 128; ++c)\n"
+               "        asm volatile(\"tcgen05.st.sync.aligned.32x32b.x1.b32 [%%0], {%%1};\" :: \"r\"(place + c), \"r\"(x));\n"
+               "    asm volatile(\"tcgen05.st.sync.aligned.%s.x4%s.b32 [%%%d], %s%s;\" :: %s, \"r\"(place + base));\n"
+               "    asm volatile(\"tcgen05.wait::st.sync.aligned;\" ::: \"memory\");\n"
+               "    for (int c = 0; c < 128; ++c) {\n"
+               "        asm volatile(\"tcgen05.ld.sync.aligned.32x32b.x1.b32 {%%0}, [%%1];\" : \"=r\"(x) : \"r\"(place + c));\n"
+               "        asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n"
+               "        words[t * 128 + c] = x;\n"
+               "    }\n"
+               "    asm volatile(\"tcgen05.ld.sync.aligned.%s.x4%s.b32 %s, [%%%d]%s;\" : %s : \"r\"(place + base));\n"
+               "    asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n"
+               "    for (int i = 0; i < %d; ++i) back[t * 16 + i] = q[i];\n"
+               "    asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %%0, 128;\" :: \"r\"(place));\n"
+               "}\n",
+               s->name, packs ? ".unpack::16b" : "", s->registers, s->second, registers, inputs, s->name,
+               packs ? ".pack::16b" : "", registers, s->registers, split, outputs, s->registers),
+           0));
+    return all;
+}
+
+static void expect_shape(const struct shape *s, bool packs, uint32_t base, uint32_t words[32][128], uint32_t back[32][16])
+{
+    uint32_t wanted[32][128];
+
+    memset(wanted, 0xff, sizeof wanted);
+    for (int t = 0; t < 32; t++)
+        for (int i = 0; i < s->registers; i++) {
+            const int at = offset_of(t, s->thread_digits, s->thread_strides) + offset_of(i, s->digits, s->strides);
+            const int lane = at / s->width + (int)base, further = s->second[0] && t >= 16 ? 9 : 0;
+            const int column = at % s->width / 32 * (packs ? 2 : 1) + further;
+            wanted[lane][column] = packs ? (uint32_t)i : (uint32_t)(t << 16 | i);
+            if (packs)
+                wanted[lane][column + 1] = (uint32_t)t;
+            cr_expect(eq(u32, back[t][i], (uint32_t)(t << 16 | i)), "%s: thread %d, register %d", s->name, t, i);
+        }
+    for (int lane = 0; lane < 32; lane++)
+        for (int c = 0; c < 128; c++)
+            cr_assert(eq(u32, words[lane][c], wanted[lane][c]), "%s%s: lane %d, column %d", s->name, packs ? ", packed" : "",
+                      lane, c);
+}
+
+Test(tcgen05, shapes_of_loads_and_stores)
+{
+    static uint32_t words[32][128], back[32][16];
+    const nvrtc *by = nvrtc_or_skip("emulator/tcgen05");
+
+    for (size_t n = 0; n < 2 * sizeof shapes / sizeof shapes[0]; n++) {
+        const struct shape *s = &shapes[n / 2];
+        const bool packs = n % 2;
+        uint32_t base = s->lanes == 16 && n % 4 < 2 ? 16 : 0, where = base << 16;
+        char *source = shape_text(s, packs), *ptx = compile_text(by, source, "sm_100a", s->name), log[1024];
+        uint64_t to = device_memory(sizeof words, NULL), also = device_memory(sizeof back, NULL);
+        void *function = NULL, *module, *parameters[] = {&to, &also, &where};
+        findings found;
+        int result;
+        module = load_ptx(ptx, log, sizeof log);
+        cr_assert(ne(ptr, module, NULL), "%s", log);
+        cr_assert(eq(int, cu.function(&function, module, "kernel"), 0));
+        result = launch_and_wait(function, 1, 32, 0, parameters);
+        found = take_findings();
+        cr_assert(eq(sz, found.count, 0), "%s: %s", s->name, found.first[0].text);
+        cr_assert(eq(int, result, 0), "%s", s->name);
+        cr_assert(cu.read(words, to, sizeof words) == 0 && cu.read(back, also, sizeof back) == 0);
+        expect_shape(s, packs, base, words, back);
+        cr_assert(cu.free(to) == 0 && cu.free(also) == 0);
+        free(source);
+        free(ptx);
+    }
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------------ */
+
+/* Rows of 16 or 32 bytes; `lanes` are those of row 0, and of row 32 if there is one. */
+static const struct copy {
+    const char *name;
+    int rows, words, lanes[2][4], copies;
+} copies[] = {
+    {"128x256b", 128, 8, {{0}, {32}}, 1},
+    {"4x256b", 4, 8, {{0}}, 1},
+    {"128x128b", 128, 4, {{0}, {32}}, 1},
+    {"64x128b.warpx2::02_13", 64, 4, {{0, 64}, {32, 96}}, 2},
+    {"64x128b.warpx2::01_23", 64, 4, {{0, 32}, {64, 96}}, 2},
+    {"32x128b.warpx4", 32, 4, {{0, 32, 64, 96}}, 4},
+};
+
+static const char copy_text[] =
+    "typedef unsigned int u32;\n"
+    "typedef unsigned long long u64;\n"
+    "static __device__ u32 address(const void *p) { return (u32)__cvta_generic_to_shared(p); }\n"
+    "extern \"C\" __global__ void kernel(const uint4 *image, u32 *out, u64 descriptor)\n{\n"
+    "    __shared__ __align__(1024) uint4 tile[1024];\n"
+    "    __shared__ u64 done;\n"
+    "    __shared__ u32 place;\n"
+    "    const int t = threadIdx.x;\n"
+    "    for (int i = t; i < 1024; i += 128) tile[i] = image[i];\n"
+    "    asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n"
+    "    if (t == 0) {\n"
+    "        asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(address(&done)) : \"memory\");\n"
+    "        asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"
+    "    }\n"
+    "    if (t < 32) asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 32;\" :: "
+    "\"r\"(address(&place)) : \"memory\");\n"
+    "    __syncthreads();\n"
+    "    const u32 own = place + (t / 32 * 32 << 16);\n"
+    "    for (int c = 0; c < 8; ++c)\n"
+    "        asm volatile(\"tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};\" :: \"r\"(own + c), \"r\"(0));\n"
+    "    asm volatile(\"tcgen05.wait::st.sync.aligned;\" ::: \"memory\");\n"
+    "    asm volatile(\"tcgen05.fence::before_thread_sync;\" ::: \"memory\");\n"
+    "    __syncthreads();\n"
+    "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n"
+    "    if (t == 0) {\n"
+    "        asm volatile(\"tcgen05.cp.cta_group::1.SHAPE [%0], %1;\" :: \"r\"(place), \"l\"(descriptor + (address(tile) >> "
+    "4)) : "
+    "\"memory\");\n"
+    "        asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];\" :: "
+    "\"r\"(address(&done)) : \"memory\");\n"
+    "    }\n"
+    "    asm volatile(\"{.reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @p bra done; bra again; "
+    "done:}\" :: \"r\"(address(&done)) : \"memory\");\n"
+    "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n"
+    "    for (int c = 0; c < 8; ++c) {\n"
+    "        u32 x;\n"
+    "        asm volatile(\"tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];\" : \"=r\"(x) : \"r\"(own + c));\n"
+    "        asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n"
+    "        out[t * 8 + c] = x;\n"
+    "    }\n"
+    "    __syncthreads();\n"
+    "    if (t < 32) asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 32;\" :: \"r\"(place));\n"
+    "}\n";
+
+static void expect_copy(const struct copy *one, const uint32_t *image, int swizzle, const strides *s, uint32_t out[LANES][8])
+{
+    const layout l = {swizzle, false};
+    uint32_t wanted[LANES][8] = {{0}};
+
+    for (int row = 0; row < one->rows; row++)
+        for (int word = 0; word < one->words; word++) {
+            int within;
+            const uint32_t at = swizzled(swizzle, chunk_of(&l, *s, row, word, 4, &within));
+            for (int i = 0; i < one->copies; i++) {
+                const int lane = one->rows == 4 ? 32 * row : one->lanes[row / 32 % 2][i] + row % 32 + (row >= 64 ? 64 : 0);
+                wanted[lane][word] = image[at / 4 + (uint32_t)within];
+            }
+        }
+    for (int lane = 0; lane < LANES; lane++)
+        for (int word = 0; word < 8; word++)
+            cr_assert(eq(u32, out[lane][word], wanted[lane][word]), "%s, swizzle %d: lane %d, column %d", one->name, swizzle,
+                      lane, word);
+}
+
+Test(tcgen05, copies_to_tensor_memory)
+{
+    static uint32_t image[4096], out[LANES][8];
+    const nvrtc *by = nvrtc_or_skip("emulator/tcgen05");
+
+    for (uint32_t i = 0; i < 4096; i++)
+        image[i] = i * 2654435761u;
+    for (size_t n = 0; n < 2 * sizeof copies / sizeof copies[0]; n++) {
+        const struct copy *one = &copies[n / 2];
+        const layout l = {n % 2 ? 3 : 0, false};
+        const strides s = n % 2 ? strides_of(&l, one->rows, 0, 32) : (strides){2048 + 128, 128};
+        uint64_t descriptor =
+            (uint64_t)(s.leading >> 4) << 16 | (uint64_t)(s.stride >> 4) << 32 | UINT64_C(1) << 46 | modes[l.swizzle] << 61;
+        uint64_t in = device_memory(sizeof image, image), to = device_memory(sizeof out, NULL);
+        const char *at = strstr(copy_text, "SHAPE");
+        char *source = NULL, *ptx, log[1024];
+        void *function = NULL, *module, *parameters[] = {&in, &to, &descriptor};
+        findings found;
+        cr_assert(gt(int, asprintf(&source, "%.*s%s%s", (int)(at - copy_text), copy_text, one->name, at + 5), 0));
+        ptx = compile_text(by, source, "sm_100a", one->name);
+        module = load_ptx(ptx, log, sizeof log);
+        cr_assert(ne(ptr, module, NULL), "%s", log);
+        cr_assert(eq(int, cu.function(&function, module, "kernel"), 0));
+        cr_assert(eq(int, launch_and_wait(function, 1, LANES, 0, parameters), 0), "%s", one->name);
+        found = take_findings();
+        cr_assert(eq(sz, found.count, 0), "%s: %s", one->name, found.first[0].text);
+        cr_assert(eq(int, cu.read(out, to, sizeof out), 0));
+        expect_copy(one, image, l.swizzle, &s, out);
+        cr_assert(cu.free(in) == 0 && cu.free(to) == 0);
+        free(source);
+        free(ptx);
+    }
+}
