@@ -6,16 +6,27 @@
 
 #include "tensor.h"
 
-enum { CAPABILITY = 90, UNIT = 16, TYPES = 16, HAD_SWIZZLES = 5, SWIZZLES = 7, INTERLEAVES = 3, PROMOTIONS = 4 };
+enum {
+    CAPABILITY = 90,
+    CAPABILITY_BY_32 = 100,
+    UNIT = 16,
+    TYPES = 16,
+    BY_32 = 4,
+    SWIZZLES = 7,
+    INTERLEAVES = 3,
+    PROMOTIONS = 4
+};
 
 /* Return the name of an unsupported property, or 0. */
-static const char *find_unsupported(int type, int interleave, int swizzle)
+static const char *find_unsupported(int capability, int type, int interleave, int swizzle)
 {
     if (type >= EL_COUNT)
         return "packed types of 4 and 6 bits";
     if (interleave)
         return "interleaved layouts";
-    return swizzle >= HAD_SWIZZLES ? "swizzled chunks of 64 bytes, or with their halves exchanged" : NULL;
+    if (swizzle > BY_32 || (swizzle == BY_32 && capability < CAPABILITY_BY_32))
+        return "swizzled chunks of this size on this device";
+    return NULL;
 }
 
 CUresult EMU_EXPORT cuTensorMapEncodeTiled(CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *extent,
@@ -36,7 +47,7 @@ CUresult EMU_EXPORT cuTensorMapEncodeTiled(CUtensorMap *map, int type, uint32_t 
         interleave >= INTERLEAVES || swizzle < 0 || swizzle >= SWIZZLES || promotion < 0 || promotion >= PROMOTIONS ||
         fill < 0 || fill > 1)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    unsupported = find_unsupported(type, interleave, swizzle);
+    unsupported = find_unsupported(context->device->capability, type, interleave, swizzle);
     if (unsupported) {
         emu_driver_log("tensor maps of %s are not supported", unsupported);
         return emu_leave(CUDA_ERROR_NOT_SUPPORTED);

@@ -289,8 +289,8 @@ void emu_note_swizzle(emu_block *block, uint32_t offset, unsigned bytes, int swi
 /* Check the swizzle of a tile that a product reads. Bytes that the program has stored since may have any layout. */
 static void find_other_swizzle(emu_warp *warp, const emu_inst *inst, const emu_block *block, uint32_t offset, int swizzle)
 {
-    static const char *const names[] = {"not swizzled", "swizzled in 32 bytes", "swizzled in 64 bytes",
-                                        "swizzled in 128 bytes", "swizzled in 128 bytes by 32"};
+    static const char *const names[] = {"not swizzled", "swizzled in 32 bytes", "swizzled in 64 bytes", "swizzled in 128 bytes",
+                                        "swizzled in 128 bytes by 32"};
     const int brought = block->swizzle[offset / EMU_SWIZZLED] - 1;
     uint64_t next;
     const emu_shared_state *state = state_at(shared_states(block), offset, offset + EMU_WORD, &next);

@@ -331,9 +331,10 @@ Test(tensor_memory, another_swizzle_is_found)
 {
     char *ptx = compile_text(nvrtc_or_skip("emulator/tensor_memory"), product_text, "sm_100a", "another swizzle");
 
-    for (swizzle = 0; swizzle <= 3; swizzle++) {
+    for (swizzle = 0; swizzle <= 4; swizzle++) {
         static const char *const says[] = {"as swizzled in 32 bytes, where a copy of a tile that is not swizzled", NULL,
-                                           "a tile that is swizzled in 64 bytes", "a tile that is swizzled in 128 bytes"};
+                                           "a tile that is swizzled in 64 bytes", "a tile that is swizzled in 128 bytes has",
+                                           "a tile that is swizzled in 128 bytes by 32 has"};
         const answer *a = run_program(programs, ptx);
         cr_assert(eq(int, a->result != 0, swizzle != 1), "%d", swizzle);
         cr_expect(swizzle == 1 || (a->found.first[0].kind == CUEMU_SWIZZLE && strstr(a->found.first[0].text, says[swizzle])),
