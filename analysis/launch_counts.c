@@ -16,6 +16,7 @@
 #include "parts/reductions.h"
 #include "operand_table.h"
 #include "settle.h"
+#include "symmetric.h"
 #include "tree.h"
 
 enum { WARP = 32 };
@@ -66,7 +67,8 @@ static tj_pipe pipe_of_sums(const tj_problem *view)
 
 static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
 {
-    const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
+    const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent,
+                  computed = tj_is_symmetric(view) ? j * (j + 1) / 2 : j * l; /* elements of a product */
     const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
     const tj_launch_step *product = tj_product_step(form);
 
@@ -82,14 +84,15 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * counts->splits;
     counts->threads_per_block = product->block_x * product->block_y;
     counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
-    counts->flop = (2 * k + tj_epilogue_flop(view)) * j * l * view->batch;
+    counts->flop = (2 * k + tj_epilogue_flop(view)) * computed * view->batch;
     counts->finish =
         view->epilogue.expression.nodes > 0 ? tj_epilogue_flop(view) * j * tj_problem_p_cols(view) * view->batch : 0;
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
         counts->element_bytes * j * k / tj_type_numbers(view->m.type) * matrices(view, view->m.stride) +
         counts->n_element_bytes * k * l / tj_type_numbers(view->n.type) * matrices(view, view->n.stride) +
-        p_bytes * j * tj_problem_p_cols(view) * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
+        p_bytes * (tj_stores_twice(view) ? j * l : computed / tj_sums_per_column(view)) * view->batch +
+        p_bytes * (computed / tj_sums_per_column(view)) * (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0);
 }
 
 /*
@@ -118,6 +121,64 @@ static void count_operands(const tj_problem *view, tj_counts *counts)
         counts->work[TJ_PIPE_MEMORY] += tj_operand_elements(view, TJ_WITH + i) * bytes * view->batch;
         counts->waits += !view->epilogue.expression.operand[i].is_output;
     }
+}
+
+/* ---- one triangle ------------------------------------------------------------------------------------------------- */
+
+/* A part of a count. */
+typedef struct share {
+    int64_t part, whole;
+} share;
+
+static int64_t take(int64_t count, share of)
+{
+    return (int64_t)((double)count * (double)of.part / (double)of.whole + 0.5);
+}
+
+static void take_traffic(tj_traffic *traffic, share of)
+{
+    int64_t *const count[] = {&traffic->elements,   &traffic->bytes,   &traffic->requests,
+                              &traffic->wavefronts, &traffic->sectors, &traffic->merged};
+
+    for (size_t i = 0; i < sizeof count / sizeof count[0]; i++)
+        *count[i] = take(*count[i], of);
+}
+
+/*
+ * Leave of the counts of all of P those of one triangle: an estimate, as if all tiles had the same work. Elements and bytes of P
+ * are exact, and so is the number of tiles. Packing is not changed.
+ */
+static void count_triangle(const tj_problem *view, tj_counts *counts)
+{
+    const int64_t side = counts->row_blocks, j = view->j.extent, rows = tj_ceil_div(side, 2), cols = side / 2 * 2 + 1;
+    const share tiles = {rows * cols, side * side}, elements = {j + 1, 2 * j}, all = {1, 1};
+    tj_traffic *const traffic[] = {&counts->load_m,
+                                   &counts->load_n,
+                                   &counts->store_w,
+                                   &counts->load_w,
+                                   &counts->load_scales,
+                                   &counts->load_pointers,
+                                   &counts->shared_load,
+                                   &counts->shared_store,
+                                   &counts->reduce.shared_load,
+                                   &counts->reduce.shared_store,
+                                   &counts->reduce.load_scales};
+    int64_t *const work[] = {&counts->mma,         &counts->conversions, &counts->halves,   &counts->transposed,
+                             &counts->factors,     &counts->copied,      &counts->narrow,   &counts->gathered,
+                             &counts->sums,        &counts->async_bytes, &counts->barriers, &counts->finish,
+                             &counts->reduce.sums, &counts->reduce.fma,  &counts->blocks};
+
+    for (size_t i = 0; i < sizeof traffic / sizeof traffic[0]; i++)
+        take_traffic(traffic[i], tiles);
+    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
+        *work[i] = take(*work[i], tiles);
+    for (int pipe = 0; pipe < TJ_PIPES; pipe++)
+        if (pipe != TJ_PIPE_MEMORY)
+            counts->work[pipe] = take(counts->work[pipe], tiles);
+    take_traffic(&counts->load_c, elements);
+    take_traffic(&counts->store_p, tj_stores_twice(view) ? all : elements);
+    counts->row_blocks = rows;
+    counts->col_blocks = cols;
 }
 
 static double ratio(int64_t part, int64_t whole)
@@ -172,7 +233,8 @@ tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved
         return status;
     fill_frame(view, form, counts);
     counts->model = resolved->family->model;
-    if (is_estimate || tj_epilogue_pairs(&view->epilogue)) /* families count P as if each accumulator became an element */
+    /* Families count P as if each accumulator became an element, and as if all of it were computed. */
+    if (is_estimate || tj_epilogue_pairs(&view->epilogue) || tj_is_symmetric(view))
         estimate_all(counts);
     resolved->family->count(view, resolved, counts);
     count_operands(view, counts);
@@ -182,6 +244,8 @@ tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved
         counts->work[pipe_of_sums(view)] += 2 * view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }
+    if (tj_is_symmetric(view))
+        count_triangle(view, counts);
     if (is_swapped) { /* the source's M is the caller's N */
         const tj_traffic m = counts->load_n;
         const int32_t bytes = counts->n_element_bytes;

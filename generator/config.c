@@ -346,6 +346,29 @@ static tj_status check_indexes(const tj_family *family, const tj_problem *view, 
                    family->name, TJ_SAFE_FAMILY->name);
 }
 
+static tj_status check_symmetric(const tj_family *family, const tj_problem *view, tj_error *err)
+{
+    if (!tj_is_symmetric(view) || family->takes_symmetric)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family %s computes all of P, and the problem asks for one triangle (symmetric): use the family %s, or none, "
+        "so that the library chooses",
+        family->name, TJ_SAFE_FAMILY->name);
+}
+
+/* The diagonal crosses square tiles from corner to corner. */
+static tj_status check_square_tile(const tj_problem *view, const tj_config *resolved, tj_error *err)
+{
+    const tj_tile tile = tj_is_symmetric(view) ? resolved->family->tile(view, resolved) : (tj_tile){0};
+
+    if (tile.rows == tile.cols)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "tiles are %d x %d, and a symmetric P is computed in square ones: make %s and %s equal", tile.rows,
+                   tile.cols, tile.rows_name, tile.cols_name);
+}
+
 static tj_status check_order(const tj_family *family, const tj_problem *view, tj_error *err)
 {
     if (!tj_has_repacked(view) || family->takes_repacked)
@@ -387,12 +410,27 @@ static tj_status check_abilities(const tj_family *family, const tj_problem *view
     if (status == TJ_OK)
         status = check_indexes(family, view, err);
     if (status == TJ_OK)
+        status = check_symmetric(family, view, err);
+    if (status == TJ_OK)
         status = check_order(family, view, err);
     return status == TJ_OK ? check_scales(family, view, err) : status;
 }
 
-/* Set the family and the defaults that do not depend on the problem. */
-static tj_config begin(const tj_config *config)
+/* Give a side of the tile that is open the length of the other: the defaults of some families are not square. */
+static void make_square(const tj_config *asked, tj_config *begun)
+{
+    const int rows = tj_family_param_index(begun->family, "bm"), cols = tj_family_param_index(begun->family, "bn");
+
+    if (rows < 0 || cols < 0)
+        return;
+    if (asked->value[rows] == 0)
+        begun->value[rows] = begun->value[cols];
+    else if (asked->value[cols] == 0)
+        begun->value[cols] = begun->value[rows];
+}
+
+/* Set the family and the defaults that depend on the problem by its features only. */
+static tj_config begin(const tj_problem *problem, const tj_config *config)
 {
     tj_config resolved = *config;
 
@@ -401,6 +439,8 @@ static tj_config begin(const tj_config *config)
     for (size_t i = 0; i < resolved.family->param_count; i++)
         if (resolved.value[i] == 0)
             resolved.value[i] = resolved.family->param[i].standard;
+    if (tj_is_symmetric(problem))
+        make_square(config, &resolved);
     return resolved;
 }
 
@@ -418,6 +458,8 @@ static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begu
     if (status == TJ_OK)
         status = check_pairs_of_tile(view, begun, err);
     if (status == TJ_OK)
+        status = check_square_tile(view, begun, err);
+    if (status == TJ_OK)
         *config = *begun;
     return status;
 }
@@ -431,7 +473,7 @@ tj_status tj_request_resolve(const tj_request *request, tj_config *config, tj_er
 
     if (status != TJ_OK)
         return status;
-    resolved = begin(config);
+    resolved = begin(&request->problem, config);
     view = tj_request_view(request, &resolved, &is_swapped);
     status = tj_after_check(&request->problem, view, resolved.family, err);
     return status == TJ_OK ? settle(view, is_swapped, &resolved, config, err) : status;

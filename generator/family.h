@@ -11,6 +11,7 @@
 #include "checked.h"
 #include "counts.h"
 #include "model.h"
+#include "symmetric.h"
 #include "template.h"
 
 enum { TJ_FAMILY_START_PARAMS = 14 };
@@ -50,6 +51,7 @@ struct tj_family {
     bool sums_in_registers;                                 /* many accumulators: a kernel that spills is not launched */
     bool takes_gathered;                                    /* rows of M by an index */
     bool takes_scattered;                                   /* rows of P by an index */
+    bool takes_symmetric;                                   /* one triangle of P is computed (tj_symmetric), in square tiles */
     bool takes_groups_along_k;
     bool takes_groups; /* rows in groups, by offsets or masked */
     enum {

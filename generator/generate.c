@@ -252,6 +252,7 @@ static tj_status describe_quantized(const tj_problem *view, tj_checks checks, tj
         .second = "beside",
         .may_be_outside = (checks.j || checks.l) && has_outputs(&view->epilogue.expression),
         .value = "Pvalue",
+        .place = NULL,
     };
     tj_text out = TJ_TEXT_INIT(1024);
 
@@ -269,7 +270,7 @@ static tj_status describe_quantized(const tj_problem *view, tj_checks checks, tj
 static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
                                    tj_template_params *params, tj_error *err)
 {
-    const bool is_wide = form->align[TJ_MATRIX_P] > 0;
+    const bool is_wide = form->align[TJ_MATRIX_P] > 0 && !tj_is_symmetric(view);
     const bool pairs = tj_epilogue_pairs(&view->epilogue), by_cols = view->p.layout != TJ_ROW_MAJOR;
     const bool scales_rows = tj_scales_sum_by_each(view, TJ_MATRIX_M), scales_cols = tj_scales_sum_by_each(view, TJ_MATRIX_N);
     const bool quantizes = tj_is_scaled(view, TJ_MATRIX_P); /* values of P are made of the sums before, in place */
@@ -280,7 +281,10 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                is_wide,
                                tj_reduces_by_thread(config->family),
                                false,
-                               NULL};
+                               NULL,
+                               *tj_template_get(params, "box_of_triangle") != '\0' ? "in_box(box, row, col)"
+                               : tj_stores_twice(view)                             ? "P[Col * ld_p + Row] = P[Row * ld_p + Col]"
+                                                                                   : NULL};
     const bool scatters = tj_is_scattered(view);
     bool has_map = false; /* the copy engine stores P, from boxes in shared memory */
     /* Integers continue as floats, or as 64-bit integers, if there is more to compute. */
@@ -313,6 +317,13 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                     tj_product_step(form)->splits > 1 ? "parts/partial.cuh"
                     : is_wide                         ? "parts/epilogue_vector.cuh"
                                                       : "parts/epilogue.cuh");
+    tj_template_set_flag(params, "symmetric", tj_is_symmetric(view));
+    tj_template_set_flag(params, "stores_twice", tj_stores_twice(view));
+    tj_template_set(params, "beyond_diagonal", tj_computes_upper(view) ? "Row > Col" : "Col > Row");
+    tj_template_set(params, "row_of_triangle", tj_computes_upper(view) ? "tile_x" : "tile_y");
+    tj_template_set(params, "col_of_triangle", tj_computes_upper(view) ? "tile_y" : "tile_x");
+    tj_template_set(params, "tile_beyond_diagonal",
+                    tj_computes_upper(view) ? "block_row > block_col" : "block_col > block_row");
     tj_template_set_flag(params, "pairs", pairs);
     tj_template_set_flag(params, "names_sum", !is_wide && tj_product_step(form)->splits <= 1);
     tj_template_set(params, "sum_of_element", is_wide ? "" : pairs ? "parts/sum_of_pair.cuh" : "parts/sum_of_one.cuh");
@@ -326,6 +337,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "p_place",
                     has_map && pairs ? "in_box(box, row, col / 2)"
                     : has_map        ? "in_box(box, row, col)"
+                    : sums.place     ? sums.place
                     : scatters       ? (pairs ? "P[to * ld_p + Col / 2]" : "P[to * ld_p + Col]")
                     : by_cols        ? "P[Col * ld_p + Row]"
                     : pairs          ? "P[Row * ld_p + Col / 2]"
@@ -535,6 +547,7 @@ static const char *describe(const tj_problem *problem, const tj_problem *view, b
         form->needs = TJ_FEATURE_FP8;
     name = config->family->describe(view, config, params, form);
     product = tj_step_product(form);
+    product->is_folded = tj_is_symmetric(view) && config->family->sums_in_registers;
     if (product->splits > 1) /* an int k is rounded up to whole phases of all splits */
         form->most_k = INT32_MAX - product->splits * config->family->tile(view, config).k;
     if (params && product->arg_count == 0)
@@ -561,7 +574,7 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
     tj_template_params *const params = calloc(1, sizeof *params); /* too large for a caller's small stack */
     tj_source *source = calloc(1, sizeof *source);
     const tj_launch_step *product;
-    const char *template_name;
+    const char *template_name, *which_place;
     tj_status status;
 
     *out = NULL;
@@ -584,10 +597,11 @@ tj_status tj_request_generate(const tj_request *request, const tj_config *config
                     config->family->sums_in_registers ? "tile_y"
                     : product->rows_on_x              ? "blockIdx.x"
                                                       : "blockIdx.y");
-    tj_template_set(params, "which_tile",
-                    *tj_template_get(params, "grouped") != '\0' ? "parts/tiles_together.cuh"
-                    : product->rows_on_x                        ? "parts/tile_x.cuh"
-                                                                : "parts/tile_y.cuh");
+    which_place = *tj_template_get(params, "grouped") != '\0' ? "parts/tiles_together.cuh"
+                  : product->rows_on_x                        ? "parts/tile_x.cuh"
+                                                              : "parts/tile_y.cuh";
+    tj_template_set(params, "which_place", which_place);
+    tj_template_set(params, "which_tile", product->is_folded ? "parts/tile_of_triangle.cuh" : which_place);
     tj_template_set_flag(params, "rows_on_y", !product->rows_on_x);
     tj_template_set(params, "rows_axis", product->rows_on_x ? "x" : "y");
     tj_template_set(params, "cols_axis", product->rows_on_x ? "y" : "x");

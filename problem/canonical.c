@@ -5,6 +5,7 @@
 #include "checked.h"
 #include "canonical.h"
 #include "operand_table.h"
+#include "symmetric.h"
 #include "tree.h"
 
 enum { PLACE_BYTES = 256 }; /* alignment of a separate allocation */
@@ -293,6 +294,7 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.n = problem->m;
     t.scale[TJ_MATRIX_M] = problem->scale[TJ_MATRIX_N];
     t.scale[TJ_MATRIX_N] = problem->scale[TJ_MATRIX_M];
+    t.symmetric = tj_symmetric_across(problem->symmetric);
     tj_expression_transpose(&t.epilogue.expression);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "canonical.h"
 #include "operand_table.h"
+#include "symmetric.h"
 
 static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_error *err)
 {
@@ -291,6 +292,8 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
 
     const tj_problem words = tj_problem_words(p);
     status = tj_rows_check(&words, err);
+    if (status == TJ_OK)
+        status = tj_symmetric_check(&words, err);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
         const tj_operand_row row = tj_operand_row_of(&words, (int)which);
 

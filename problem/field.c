@@ -43,13 +43,16 @@ typedef struct field {
     tj_number_field number;
 } field;
 
-#define MEMBER(name, member, most, record)                                                               \
-    {                                                                                                    \
-        name, NUMBER, 0,                                                                                 \
-        {                                                                                                \
-            name, record, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member), most \
-        }                                                                                                \
+#define WORDS(name, member, most, record, word)                                                                \
+    {                                                                                                          \
+        name, NUMBER, 0,                                                                                       \
+        {                                                                                                      \
+            name, record, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member), most, word \
+        }                                                                                                      \
     }
+#define MEMBER(name, member, most, record) WORDS(name, member, most, record, NULL)
+
+static const char *const triangles[] = {"both", "lower", "upper"}; /* tj_symmetric, from TJ_SYMMETRIC_BOTH on */
 
 /* Captured lists have these columns, in this order. */
 static const field fields[] = {{"batch", BATCH, 0},
@@ -86,7 +89,8 @@ static const field fields[] = {{"batch", BATCH, 0},
                                MEMBER("scatter", rows.scattered, 1, "scattered"),
                                MEMBER("combine", rows.combined, TJ_COMBINED_MOST, "combined"),
                                MEMBER("repacked-m", m.order, TJ_ORDER_REPACKED, "m_order"),
-                               MEMBER("repacked-n", n.order, TJ_ORDER_REPACKED, "n_order")};
+                               MEMBER("repacked-n", n.order, TJ_ORDER_REPACKED, "n_order"),
+                               WORDS("symmetric", symmetric, TJ_SYMMETRIC_UPPER, "symmetric", triangles)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -122,6 +126,8 @@ static const char *choice_at(const field *f, size_t index)
     case GROUPED:
         return index < COUNT(ways) ? ways[index] : NULL;
     case NUMBER:
+        if (f->number.word)
+            return index < (size_t)f->number.most ? f->number.word[index] : NULL;
         return f->number.most == 1 && index < COUNT(flags) ? flags[index] : NULL;
     case FORMAT:
         return tj_format_name(index);
@@ -321,7 +327,7 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     } else if (f->kind == SCALE) {
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY);
     } else if (f->kind == NUMBER) {
-        set_member(problem, f, choice);
+        set_member(problem, f, choice + (f->number.word != NULL));
     } else if (problem->rows.groups == 0) {
         return refuse_groups(f, err);
     } else if (f->kind == GROUPED) {
@@ -419,7 +425,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case GROUPED:
         return set_choice(problem, f, value, err);
     case NUMBER:
-        return f->number.most == 1 ? set_choice(problem, f, value, err) : set_number(problem, f, value, err);
+        return choice_at(f, 0) ? set_choice(problem, f, value, err) : set_number(problem, f, value, err);
     case STRIDE:
         if (find_choice(f, value) < 0)
             break;
@@ -570,7 +576,10 @@ void tj_problem_get(const tj_problem *problem, const char *name, char *value)
         break;
     case NUMBER:
         number = tj_number_get(problem, f->number.offset, f->number.bytes);
-        print_number(value, number, number > 0);
+        if (f->number.word && number > 0)
+            strcpy(value, f->number.word[number - 1]);
+        else
+            print_number(value, number, number > 0);
         break;
     }
 }

@@ -16,7 +16,8 @@ typedef struct tj_number_field {
     const char *name;   /* "combine" */
     const char *record; /* in records: "combined"; NULL: kernels do not depend on it, and neither records nor lines have it */
     size_t offset, bytes;
-    int32_t most; /* 1: a flag */
+    int32_t most;            /* 1: a flag, unless it has words */
+    const char *const *word; /* of the numbers from 1 to most; NULL: they are written as numbers */
 } tj_number_field;
 
 /** Return number index of them; NULL past the last. */

@@ -78,7 +78,9 @@ static void print_number_field(tj_text *text, const tj_number_field *field, cons
         return;
     tj_text_append(text, " ");
     tj_text_append(text, field->name);
-    if (field->most > 1)
+    if (field->word && number <= field->most)
+        tj_text_append(text, "="), tj_text_append(text, field->word[number - 1]);
+    else if (field->most > 1)
         print_number(text, "=", number, 0);
 }
 

@@ -31,6 +31,7 @@
 #include "product.h"
 #include "quantized.h"
 #include "reductions.h"
+#include "symmetric.h"
 #include "tree.h"
 
 static const double default_max_flop = 2e11;
@@ -455,6 +456,7 @@ typedef struct findings {
     long double least, greatest, largest_magnitude, largest_size, largest_underflow;
     bool must_not_be_zero; /* some element is too large to be a zero from cancellation */
     double outputs;        /* of rows that are added up: the largest error of further outputs / bound */
+    int64_t unequal;       /* elements that differ from their mirror images */
 } findings;
 
 typedef struct checking {
@@ -519,6 +521,24 @@ static void note_element(const resolved *request, findings *f, int64_t batch, in
     }
 }
 
+static const char *stored_element(const resolved *request, int64_t batch, int64_t row, int64_t col)
+{
+    return (const char *)tj_view_base(&request->p, batch) +
+           (size_t)tj_view_index(&request->p, batch, row, col) * tj_type_bytes(request->p.type);
+}
+
+/* Judge the mirror image of an element, which must have its bits. */
+static void check_image(const resolved *request, findings *f, int64_t batch, int64_t row, int64_t col, const element *e)
+{
+    const char *const image = stored_element(request, batch, col, row);
+    const double p = tj_read_number(request->p.type, image, 0);
+
+    if (row == col)
+        return;
+    f->unequal += memcmp(image, stored_element(request, batch, row, col), tj_type_bytes(request->p.type)) != 0;
+    note_element(request, f, batch, col, row, e, p, judge(request, e, p));
+}
+
 static void check_tile(const tj_tile *tile, int worker, void *payload)
 {
     const checking *check = payload;
@@ -527,6 +547,9 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c += columns_of(request)) {
             const int64_t row = tile->rows[r], col = p_col(request, tile, c);
+
+            if (!tj_computes(&request->problem, row, col))
+                continue;
             const element e = element_at(request, tile, r, c);
             const double p = tj_read_number(request->p.type, tj_view_base(&request->p, tile->batch),
                                             tj_view_index(&request->p, tile->batch, row, col)) *
@@ -536,6 +559,8 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
                                 : judge(request, &e, p);
 
             note_element(request, &check->findings[worker], tile->batch, row, col, &e, p, ratio);
+            if (tj_stores_twice(&request->problem))
+                check_image(request, &check->findings[worker], tile->batch, row, col, &e);
         }
 }
 
@@ -596,6 +621,7 @@ static void merge(findings *into, const findings *from)
         return;
     }
     into->failures += from->failures;
+    into->unequal += from->unequal;
     into->squares += from->squares;
     into->is_constant = into->is_constant && from->is_constant && into->value == from->value;
     into->is_plain &= from->is_plain;
@@ -646,6 +672,9 @@ static void conclude(const resolved *request, const findings *f, tj_check_report
                  "%lld of %lld elements are outside their error bound, the worst at row %lld, column %lld of product %lld",
                  (long long)f->failures, (long long)report->elements, (long long)report->worst_row,
                  (long long)report->worst_col, (long long)report->worst_batch);
+    else if (f->unequal > 0)
+        snprintf(report->reason, sizeof report->reason, "P is not symmetric: %lld elements differ from their mirror images",
+                 (long long)f->unequal);
     else if (f->is_plain && f->is_constant && f->value == 0.0 && f->must_not_be_zero)
         snprintf(report->reason, sizeof report->reason, "P is zero everywhere and the product is not");
     else if (f->is_plain && f->is_constant && f->greatest - f->least > noise)
@@ -814,8 +843,11 @@ tj_status tj_compare_in_order(const tj_request *asked, const tj_host_operands *o
         for (int i = 1; i < request.threads; i++)
             merge(&check.findings[0], &check.findings[i]);
         found = check.findings[0].report;
-        found.elements_total = (request.combined ? tj_combined_rows_of_p(&request.problem, operands) : count_rows(&request)) *
-                               tj_problem_p_cols(&request.problem);
+        found.elements_total =
+            tj_is_symmetric(&request.problem) && !tj_stores_twice(&request.problem)
+                ? count_rows(&request) * (request.problem.l.extent + 1) / 2
+                : (request.combined ? tj_combined_rows_of_p(&request.problem, operands) : count_rows(&request)) *
+                      tj_problem_p_cols(&request.problem);
         conclude(&request, &check.findings[0], &found);
         conclude_result(check.findings[0].outputs, "a further output is outside its error bound", &found);
         conclude_results(&request, &found);
@@ -853,9 +885,17 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
 
     (void)worker;
     for (int r = 0; r < tile->row_count; r++)
-        for (int c = 0; c < tile->col_count; c += columns_of(request))
-            tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, tile->rows[r], p_col(request, tile, c)),
-                            stored_at(request, tile, r, c));
+        for (int c = 0; c < tile->col_count; c += columns_of(request)) {
+            const int64_t row = tile->rows[r], col = p_col(request, tile, c);
+
+            if (!tj_computes(&request->problem, row, col))
+                continue;
+            const long double value = stored_at(request, tile, r, c);
+
+            tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, row, col), value);
+            if (tj_stores_twice(&request->problem))
+                tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, col, row), value);
+        }
 }
 
 /* Take the values of P, of which something must be known before any is stored: its scales, or the other rows of a sum. */

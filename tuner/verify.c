@@ -16,6 +16,7 @@
 #include "compare.h"
 #include "error.h"
 #include "operand_table.h"
+#include "symmetric.h"
 
 static const double SAMPLED_FLOP = 2e9;
 enum { LOOKED_BYTES = 4 << 20, RUNS = 16 /* that these bytes lie in */ };
@@ -72,14 +73,17 @@ static bool compare(const tj_bench *bench, const void *anchor, const looked *l, 
 
     for (int64_t b = 0; b < known->batch; b++)
         for (int64_t line = 0; line < rows; line++) {
-            const size_t offset = (size_t)(b * known->p.stride + line * known->p.ld) * size;
-            const int64_t at =
-                is_looked_at(l, offset, (size_t)width * size)
-                    ? tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
-                                                 (const char *)anchor + offset, width * tj_type_numbers(known->p.type))
-                    : -1;
+            const tj_row_part part = tj_written_part(known, line, width);
+            const size_t offset = (size_t)(b * known->p.stride + line * known->p.ld + part.begin) * size;
+            const int64_t length = part.end - part.begin,
+                          wrong = is_looked_at(l, offset, (size_t)length * size)
+                                      ? tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
+                                                                   (const char *)anchor + offset,
+                                                                   length * tj_type_numbers(known->p.type))
+                                      : -1,
+                          at = part.begin + wrong;
 
-            if (at < 0)
+            if (wrong < 0)
                 continue;
             (void)snprintf(why, why_bytes, "P[%lld][%lld] of product %lld is not what the configs before it computed",
                            (long long)(is_row_major ? line : at), (long long)(is_row_major ? at : line), (long long)b);

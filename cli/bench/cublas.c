@@ -370,6 +370,8 @@ static const char *find_beyond(const tj_problem *problem)
 
     if (problem->rows.kind != TJ_ROWS_AS_THEY_LIE)
         return "groups of rows";
+    if (problem->symmetric)
+        return "one triangle";
     if (e->has_alpha || takes_more(problem) || e->expression.nodes > 0)
         return "an epilogue";
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)

@@ -391,7 +391,9 @@ static int hold(const bench *b, field *f, operands *x, const tj_plan *const *pla
         return 0;
     settled = tj_workbench_problem(x->bench);
     out->sets = x->sets;
-    out->flop = 2 * (double)settled->batch * (double)settled->j.extent * (double)settled->k.extent * (double)settled->l.extent;
+    out->flop = 2 * (double)settled->batch * (double)settled->k.extent *
+                (settled->symmetric ? (double)settled->j.extent * ((double)settled->j.extent + 1) / 2
+                                    : (double)settled->j.extent * (double)settled->l.extent);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         out->bytes += (double)tj_workbench_bytes(x->bench, which);
     if (b->peaks.per_s[TJ_PIPE_MEMORY] > 0)

@@ -584,7 +584,7 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
     p->shape[p->rank - 1] = shape.cols;
     p->is_fortran_order = shape.layout == TJ_COL_MAJOR;
     p->bytes = (size_t)shape.span * tj_type_bytes(p->dtype);
-    p->data = malloc(p->bytes);
+    p->data = calloc(1, p->bytes); /* what no launch writes of a symmetric P is 0 */
     if (!p->data)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for P, %zu bytes", p->bytes);
     if (p->rank == 3 && p->is_fortran_order)
@@ -617,7 +617,7 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
 {
     const matmul_options *options = call->options;
     cli_product product = {.request = request,
-                           .host = {all->m.data, all->n.data, NULL, all->c.data},
+                           .host = {all->m.data, all->n.data, request->known.symmetric ? all->p.data : NULL, all->c.data},
                            .p = all->p.data,
                            .scale_p = all->scale[TJ_MATRIX_P].data,
                            .timing = cli_timing_or(options->timing, 1, 5),

@@ -36,7 +36,9 @@ static void compile_instead(const cli_call *call, const cli_machine_options *mac
 static void tell_time(const cli_call *call, const cli_product *product, double median, double least)
 {
     tj_problem known = tj_problem_canonical(&product->request->known);
-    double flop = 2.0 * (double)known.j.extent * (double)known.k.extent * (double)known.l.extent * (double)known.batch;
+    double elements = known.symmetric ? (double)known.j.extent * ((double)known.j.extent + 1) / 2
+                                      : (double)known.j.extent * (double)known.l.extent;
+    double flop = 2.0 * elements * (double)known.k.extent * (double)known.batch;
     double gflops = median > 0 ? flop / median / 1e3 : 0;
     tj_json *time = cli_add_object(call->answer, "time");
 

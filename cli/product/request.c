@@ -65,6 +65,11 @@ static const char *format_at(size_t index)
     return tj_problem_choice("format", index);
 }
 
+static const char *triangle_at(size_t index)
+{
+    return tj_problem_choice("symmetric", index);
+}
+
 static const cli_option of_problem[] = {
     {"format", CLI_TEXT, AT(format),
      "Types and scales of a quantiser's format, with an N that is stored as l x k (docs/scales.md):", "name",
@@ -86,6 +91,10 @@ static const cli_option of_problem[] = {
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
     {"repacked-m", CLI_FLAG, AT(m.repacked), "M holds weights of 4 bits in the order of tilejit repack.", .low = 1},
     {"repacked-n", CLI_FLAG, AT(n.repacked), "The same for N.", .low = 1},
+    {"symmetric", CLI_TEXT, AT(symmetric),
+     "P is square and symmetric, as X . X^T is, and only one triangle is computed: both (each element is stored twice), or "
+     "lower or upper alone. C is read in that triangle (lower for both).",
+     "which", .offered = triangle_at},
     {"any", CLI_TEXT, AT(any),
      "Numbers that are arguments of the kernel instead of constants: j, k, l, ld, batch, stride, separated by commas, or all.",
      "list"},
@@ -250,11 +259,9 @@ static tj_status set_fields(tj_problem *problem, const char *const (*given)[2], 
 
 tj_status cli_take_types(const cli_request_options *options, tj_problem *problem, tj_error *err)
 {
-    const char *const given[][2] = {{"dtype", options->dtype},
-                                    {"n-dtype", options->n_dtype},
-                                    {"p-dtype", options->p_dtype},
-                                    {"compute", options->compute},
-                                    {NULL}};
+    const char *const given[][2] = {{"dtype", options->dtype},         {"n-dtype", options->n_dtype},
+                                    {"p-dtype", options->p_dtype},     {"compute", options->compute},
+                                    {"symmetric", options->symmetric}, {NULL}};
 
     return set_fields(problem, given, err);
 }
@@ -541,6 +548,9 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
     }
     set_number(object, "batch", known.batch);
     set_rows(object, &known);
+    tj_problem_get(&known, "symmetric", value);
+    if (*value)
+        cli_set_text(object, "symmetric", value);
     cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
     for (int i = 0; i < TJ_SCALED; i++) {
         char name[] = "scale_m";

@@ -52,6 +52,8 @@ int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit)
 
 bool tj_access_fits_output(const tj_problem *view, int32_t elements)
 {
+    if (tj_is_symmetric(view))
+        return elements == 1; /* neighbours of a row may lie on both sides of the diagonal */
     return tj_access_widest(view, TJ_MATRIX_P, elements) == elements &&
            (!view->epilogue.has_beta || tj_access_widest(view, TJ_MATRIX_C, elements) == elements);
 }

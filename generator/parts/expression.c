@@ -337,6 +337,8 @@ static void print_store(printing *p, tj_text *out)
         (void)snprintf(place, sizeof place, "value.element[i]");
     else if (tj_is_scattered(p->view))
         (void)snprintf(place, sizeof place, "P[to * ld_p + %s]", p->col);
+    else if (p->sums.place)
+        (void)snprintf(place, sizeof place, "%s", p->sums.place);
     else
         print_place(p, "P", "ld_p", place, sizeof place);
     if (tj_is_scattered(p->view) && !p->sums.value && !p->sums.by_vector)

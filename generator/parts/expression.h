@@ -17,11 +17,12 @@
  * value.element[i]. by_thread: a thread has rows r and columns c of P, and an array of partial reductions for each; otherwise
  * it has one element. may_be_outside: the element may lie outside P unless `inside` holds; it is computed nevertheless, and no
  * output stores it. value: the variable that takes the value, which is quantised before it is stored; NULL: an element of P.
+ * place: where the value is stored as an element of P; NULL: in P.
  */
 typedef struct tj_expression_sums {
     const char *first, *second;
     bool by_vector, by_thread, may_be_outside;
-    const char *value;
+    const char *value, *place;
 } tj_expression_sums;
 
 /**

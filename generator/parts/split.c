@@ -74,6 +74,10 @@ static void describe_reduce(const tj_problem *view, tj_template_params *fill)
 {
     const bool pairs = tj_epilogue_pairs(&view->epilogue), by_rows = view->p.layout == TJ_ROW_MAJOR;
 
+    tj_template_set(fill, "is_added",
+                    !tj_is_symmetric(view)    ? "element < j * l"
+                    : tj_computes_upper(view) ? "element < j * l && element / l <= element % l"
+                                              : "element < j * l && element % l <= element / l");
     tj_template_set(fill, "reduce_reads", pairs ? "parts/reduce_pairs.cuh" : "parts/reduce_sums.cuh");
     tj_template_set(fill, "row_of_element", pairs ? "element / (l / 2)" : by_rows ? "element / l" : "element % j");
     tj_template_set(fill, "col_of_element", pairs ? "element % (l / 2) * 2" : by_rows ? "element % l" : "element / j");

@@ -64,11 +64,18 @@ bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config
 void tj_tile_describe_grid(const tj_problem *view, bool rows_on_x, tj_template_params *fill)
 {
     const bool has_groups = tj_is_grouped(view);
-    const char *const rows = has_groups ? "ceil(all_rows / BM) + GROUPS - 1" : "ceil(j / BM)", *const cols = "ceil(l / BN)";
+    const bool is_symmetric = tj_is_symmetric(view);
+    const char *const rows = has_groups     ? "ceil(all_rows / BM) + GROUPS - 1"
+                             : is_symmetric ? "ceil(side / 2)"
+                                            : "ceil(j / BM)",
+                      *const cols = is_symmetric ? "floor(side / 2) * 2 + 1" : "ceil(l / BN)";
     char lines[256];
 
     (void)snprintf(lines, sizeof lines, "//         (%s, %s) blocks in the grid%s.\n%s", rows_on_x ? rows : cols,
-                   rows_on_x ? cols : rows, has_groups ? ": as many as all groups may have tiles" : "",
+                   rows_on_x ? cols : rows,
+                   has_groups     ? ": as many as all groups may have tiles"
+                   : is_symmetric ? ", where side is ceil(j / BM)"
+                                  : "",
                    view->batch != 1 ? "//         blockIdx.z counts the products of the batch.\n" : "");
     tj_template_set_lines(fill, "blocks_in_grid", lines);
 }

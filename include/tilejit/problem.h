@@ -334,6 +334,30 @@ typedef struct tj_rows {
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOST = 32 };
 
 /**
+ * Symmetric products: P = M . N is square and known to be symmetric, as X . X^T is, so only one of its triangles, with the
+ * diagonal, is computed: half the work.
+ *
+ *     tj_problem problem = TJ_PROBLEM_INIT(j, k, j, TJ_BF16);      P = alpha * X . X^T + beta * C
+ *     problem.n.transposed = 1;                                    N is X, stored as l x k
+ *     problem.symmetric = TJ_SYMMETRIC_BOTH;
+ *     tj_operands x = TJ_OPERANDS(X, X, P);
+ *
+ * M and N are operands like those of any product; for X^T . X, M is transposed instead of N. Nothing checks that M . N and C
+ * are symmetric. Only one triangle is read of C, and of matrices in the epilogue, and only its elements are computed, with
+ * `row` and `col` of that triangle: the lower one (col <= row), except with TJ_SYMMETRIC_UPPER. C may be P.
+ *
+ * j and l are equal, in the problem and in every launch; either both are fixed or neither is. Rows are as they lie. The epilogue
+ * takes no pairs of columns and has no outputs besides P, and P has no scales.
+ */
+typedef enum tj_symmetric {
+    TJ_SYMMETRIC_NOT = 0,
+    TJ_SYMMETRIC_BOTH = 1,  /**< the lower triangle is computed, and each element of it is stored twice: P[c][r] is P[r][c],
+                                 to the last bit */
+    TJ_SYMMETRIC_LOWER = 2, /**< the lower triangle of P is written, and the elements above the diagonal are left alone */
+    TJ_SYMMETRIC_UPPER = 3  /**< the upper triangle of P is written, and the elements below the diagonal are left alone */
+} tj_symmetric;
+
+/**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
  * M and N have the same type (not s4 or u4), or are e4m3 and e5m2, or s8 and u8. Or one of them holds weights of s8, u8, e4m3,
@@ -361,8 +385,9 @@ typedef struct tj_problem {
     tj_matrix m, n, p, c;
     tj_scale scale[TJ_SCALED]; /**< of M, N and P, by their tj_which */
     tj_rows rows;
-    int16_t compute; /**< tj_compute */
-    int16_t overlap; /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
+    int16_t compute;  /**< tj_compute */
+    int8_t overlap;   /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
+    int8_t symmetric; /**< tj_symmetric */
     tj_epilogue epilogue;
 } tj_problem;
 
@@ -374,7 +399,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
@@ -394,8 +419,8 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
  * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
  *          not match, a compute or a scale that these types do not allow, a leading dimension shorter than its row, a size in
  *          bytes that does not fit 63 bits, a stride of P that makes products overlap, a promise that a fixed extent breaks,
- *          groups with a batch or with an M or P that is not row-major, an order that the matrix cannot have (tj_order), or a
- *          struct that was not initialised.
+ *          groups with a batch or with an M or P that is not row-major, an order that the matrix cannot have (tj_order), a
+ *          symmetric product with what it does not take (tj_symmetric), or a struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
 

@@ -114,9 +114,11 @@ typedef struct tj_launch_step {
     char kernel[TJ_KERNEL_NAME_BYTES];   /**< the extern "C" name */
     tj_argument arg[TJ_LAUNCH_MAX_ARGS]; /**< the value of each kernel parameter, in order */
     int32_t arg_count;
-    int32_t grid;                   /**< tj_grid_rule */
-    int32_t rows_on_x;              /**< TJ_GRID_TILES, 1: blockIdx.x counts rows of blocks */
-    int32_t block_x, block_y;       /**< threads */
+    int32_t grid;             /**< tj_grid_rule */
+    int32_t rows_on_x;        /**< TJ_GRID_TILES, 1: blockIdx.x counts rows of blocks */
+    int32_t is_folded;        /**< 1: blocks compute the n x n tiles of one triangle alone (tj_symmetric). They are counted
+                                         as a rectangle of (n + 1) / 2 rows and n / 2 * 2 + 1 columns */
+    int32_t block_x, block_y; /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
     int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */
     int32_t resident;               /**< TJ_GRID_WALK, TJ_GRID_WALK_ALL: blocks that a multiprocessor holds */

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "scalar.h"
 #include "sized.h"
+#include "symmetric.h"
 
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 enum { MOST_WALKED = INT32_MAX / 2 }; /* tiles of a launch that an int counts, whose last step leads past the last tile */
@@ -353,8 +354,10 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
                                tj_geometry *geometry, tj_error *err)
 {
     const bool is_swapped = kernel->form.is_swapped != 0;
-    const int64_t rows = tj_row_tiles(&kernel->problem, is_swapped ? shape->l : shape->j, step->block_rows);
-    const int64_t cols = tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
+    const int64_t all_rows = tj_row_tiles(&kernel->problem, is_swapped ? shape->l : shape->j, step->block_rows);
+    const int64_t rows = step->is_folded ? tj_ceil_div(all_rows, 2) : all_rows;
+    const int64_t cols =
+        step->is_folded ? all_rows / 2 * 2 + 1 : tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
     const int64_t blocks[2] = {step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows};
 
     if (tj_step_walks(step)) {
@@ -473,6 +476,8 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
             resolve_extent('k', &problem->k, x->k, 0, kernel->form.most_k ? kernel->form.most_k : INT32_MAX, &shape->k, err);
     if (status == TJ_OK)
         status = resolve_extent('l', &problem->l, x->l, 1, INT32_MAX, &shape->l, err);
+    if (status == TJ_OK)
+        status = tj_symmetric_check_extents(problem, shape->j, shape->l, err);
     if (status == TJ_OK)
         status = resolve_rows("m_rows", tj_is_gathered(problem), x->m_rows, shape->j, &shape->m_rows, err);
     if (status == TJ_OK)

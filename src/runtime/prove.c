@@ -32,6 +32,7 @@
 #include "quantized.h"
 #include "reductions.h"
 #include "settle.h"
+#include "symmetric.h"
 #include "workbench.h"
 
 enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
@@ -203,7 +204,9 @@ static int64_t compare_values(const proving *v, int64_t product, int64_t line, c
     const tj_type type = (tj_type)v->lies.problem.p.type, sum_of = simple_type(v);
     tj_bounded x[TJ_VALUES];
 
-    for (int64_t i = 0; i < v->width; i++) {
+    const tj_row_part computed = tj_computed_part(&v->lies.problem, line, v->width);
+
+    for (int64_t i = computed.begin; i < computed.end; i++) {
         const int64_t row = by_rows ? line : i, col = by_rows ? i : line;
         double sum[2] = {0, 0}, value;
 
@@ -270,6 +273,7 @@ static tj_problem any_product(const tj_problem *lies)
     simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
     simple.rows.kind = TJ_ROWS_AS_THEY_LIE;
+    simple.symmetric = TJ_SYMMETRIC_NOT;
     simple.rows.scattered = simple.rows.combined = 0;
     simple.rows = tj_rows_canonical(&simple.rows);
     simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
@@ -460,11 +464,42 @@ static void check_all_of_p(proving *v)
             const char *at =
                 v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.problem.p.ld) * size;
 
-            for (int64_t i = 0; i < v->width; i++)
+            const tj_row_part written = tj_written_part(&v->lies.problem, line, v->width);
+
+            for (int64_t i = written.begin; i < written.end; i++)
                 if (tj_workbench_is_untouched(at + (size_t)i * size, size))
                     fail(v, "it does not write element %lld of line %lld of P, product %lld", (long long)i, (long long)line,
                          (long long)b);
         }
+}
+
+/* Check that each element that was stored twice has the bits of its mirror image. */
+static void check_images(proving *v)
+{
+    const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.problem.p.ld * size;
+
+    for (int64_t b = 0; b < v->lies.problem.batch; b++) {
+        const char *const p = v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b);
+
+        for (int64_t line = 0; line < v->lines; line++)
+            for (int64_t i = 0; i < line; i++)
+                if (memcmp(p + (size_t)line * ld + (size_t)i * size, p + (size_t)i * ld + (size_t)line * size, size) != 0) {
+                    fail(v, "P[%lld][%lld] of product %lld differs from its mirror image", (long long)line, (long long)i,
+                         (long long)b);
+                    return;
+                }
+    }
+}
+
+/* Compare what is computed of a line of P with the simple kernel's. Return the first element that is wrong; -1: none. */
+static int64_t compare_line(const proving *v, int64_t line, const char *p, const char *simple)
+{
+    const tj_row_part part = tj_computed_part(&v->lies.problem, line, v->width);
+    const int64_t wrong =
+        tj_compare_random_products(&v->lies.problem, v->alpha, p + (size_t)part.begin * size_of(v, TJ_MATRIX_P),
+                                   simple + (size_t)part.begin * simple_size_of(v), part.end - part.begin);
+
+    return wrong < 0 ? -1 : part.begin + wrong;
 }
 
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
@@ -497,10 +532,10 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
             continue;
         const char *const line_of_p = p + (size_t)(of_p - first) * ld, *const simple =
                                                                            v->line + (size_t)(line - r->line) * simple_width;
-        const int64_t wrong =
-            tj_is_combined(&v->lies.problem) ? compare_sums(v, r->product, line, rows, of_p, line_of_p, simple)
-            : is_judged(v)                   ? compare_values(v, r->product, line, line_of_p, simple)
-                           : tj_compare_random_products(&v->lies.problem, v->alpha, line_of_p, simple, v->width);
+        const int64_t wrong = tj_is_combined(&v->lies.problem)
+                                  ? compare_sums(v, r->product, line, rows, of_p, line_of_p, simple)
+                              : is_judged(v) ? compare_values(v, r->product, line, line_of_p, simple)
+                                             : compare_line(v, line, line_of_p, simple);
         const bool by_rows = v->lies.problem.p.layout == TJ_ROW_MAJOR;
 
         if (wrong >= 0)
@@ -566,6 +601,8 @@ static tj_status check(proving *v, tj_error *err)
         fail(v, "%s", damage);
     if (status == TJ_OK && v->has_all_of_p)
         check_all_of_p(v);
+    if (status == TJ_OK && v->has_all_of_p && tj_stores_twice(&v->lies.problem))
+        check_images(v);
     for (int i = 0; i < v->runs && status == TJ_OK; i++)
         status = compare_run(v, &v->run[i], err);
     return status;

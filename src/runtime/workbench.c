@@ -16,6 +16,7 @@
 #include "list_table.h"
 #include "operands.h"
 #include "sized.h"
+#include "symmetric.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
 
@@ -592,7 +593,7 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
     const placed *m = &bench->matrix[TJ_MATRIX_P];
     const tj_matrix *lies = &bench->lies.problem.p;
     const tj_lines stored = tj_problem_lines(&bench->lies.problem, TJ_MATRIX_P);
-    const size_t size = tj_type_bytes(m->type), width = (size_t)stored.width.extent * size;
+    const size_t size = tj_type_bytes(m->type);
     const unsigned char *before = m->host;
     unsigned char *is_element = calloc(1, m->bytes + 1);
 
@@ -600,8 +601,12 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
         return tj_fail_memory(err, "the operands of a workbench");
     for (int64_t b = 0; b < bench->lies.problem.batch; b++)
         for (int64_t line = 0; line < stored.count.extent; line++)
-            if (tj_workbench_has_line(bench, line))
-                memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);
+            if (tj_workbench_has_line(bench, line)) {
+                const tj_row_part written = tj_written_part(&bench->lies.problem, line, stored.width.extent);
+
+                memset(is_element + (size_t)(b * lies->stride + line * lies->ld + written.begin) * size, 1,
+                       (size_t)(written.end - written.begin) * size);
+            }
     for (size_t i = 0; i < m->bytes && !*reason; i++)
         if (!is_element[i] && p[i] != (before ? before[i] : 0xff))
             (void)snprintf(reason, 160, "it writes between the lines of P, at byte %zu", i);

@@ -17,6 +17,8 @@ naive(
     if (Row >= j || Col >= l)  //@ check_j || check_l  //@ only returns_at_edge
         return;  // this thread hangs over the edge of P
 
+    //@| #include "parts/one_triangle.cuh"  //@ only symmetric
+
     #include "parts/product.cuh"
     //@| #include "naive/gathered_row.cuh"  //@ only gathers_m
     //@| #include "parts/sum_of_parts.cuh"  //@ only adds_parts

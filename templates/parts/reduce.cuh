@@ -46,5 +46,6 @@ reduce(
     // W lies as P does.
     const index_t Row = element / l;  //@ row_of_element for element / l
     const index_t Col = element % l;  //@ col_of_element for element % l
+    //@| #include "parts/one_triangle.cuh"  //@ only symmetric
     #include "parts/epilogue.cuh"
 }

@@ -12,7 +12,7 @@ for (int r = 0; r < TM; ++r) {
         const index_t Col = block_col + thread_col + c;  //@ col_of for c  //@ first_col for thread_col
         if (Col >= l)  // all P_VECTOR of them, or none  //@ only clips_cols
             break;
-        //@| #include "simt/skip_col.cuh"  //@ only moves_cols
+        //@| #include "simt/skip_col.cuh"  //@ only moves_cols or symmetric
         #include "parts/sum_of_one.cuh"  //@ sum_of_element
         #include "parts/epilogue.cuh"  //@ epilogue
     }

@@ -1363,6 +1363,7 @@ const tj_family tj_family_mma = {
     .takes_groups = true,
     .takes_groups_along_k = true,
     .takes_scattered = true,
+    .takes_symmetric = true,
     .takes_gathered = true,
     .model = &tj_model_mma,
     .reduces = TJ_REDUCES_BY_WARP,

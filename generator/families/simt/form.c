@@ -551,6 +551,7 @@ const tj_family tj_family_simt = {
     .takes_groups = true,
     .takes_groups_along_k = true,
     .takes_scattered = true,
+    .takes_symmetric = true,
     .model = &tj_model_simt,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,

@@ -138,6 +138,7 @@ const tj_family tj_family_tiled = {
     .takes_groups = true,
     .takes_groups_along_k = true,
     .takes_scattered = true,
+    .takes_symmetric = true,
     .takes_gathered = true,
     .model = &tj_model_textbook,
     .reduces = TJ_REDUCES_BY_TILE,

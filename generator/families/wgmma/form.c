@@ -478,6 +478,12 @@ static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
            s->store != TJ_WGMMA_ELEMENTS && s->bn % QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
 }
 
+/* Is one triangle of P finished in shared memory, from where lanes store both sides of the diagonal? */
+static bool has_triangle(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return tj_is_symmetric(view) && s->splits <= 1;
+}
+
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers / s->slices,
@@ -489,11 +495,19 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
         most = s->swapped ? 2 * TJ_WGMMA_LINE / p_bytes : TJ_WGMMA_LINE / p_bytes * sums;
         out.boxes = 1;
     }
+    if (has_triangle(view, s))
+        most = TJ_WGMMA_LINE / p_bytes;
     out.slice = slice_of(s, most);
     out.quads = out.boxes == 0 && has_quads(view, s);
     out.halves = !out.quads && tj_type_is_pair(view->p.type);
     if (out.quads || out.halves) {
         out.vector = out.quads ? CHUNK : 1;
+        return out;
+    }
+    if (has_triangle(view, s)) {
+        out.vector =
+            s->store == TJ_WGMMA_ELEMENTS ? 1 : tj_access_widest(view, TJ_MATRIX_P, tj_least(out.slice / 4, CHUNK / p_bytes));
+        out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * out.slice * p_bytes;
         return out;
     }
     if (out.boxes > 0)
@@ -544,7 +558,8 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
 
 static bool can_swap(const tj_problem *view)
 {
-    return !tj_is_grouped(view) && !tj_is_gathered(view) && !tj_is_scattered(view) && !tj_epilogue_pairs(&view->epilogue);
+    return !tj_is_grouped(view) && !tj_is_gathered(view) && !tj_is_scattered(view) && !tj_epilogue_pairs(&view->epilogue) &&
+           !tj_is_symmetric(view);
 }
 
 static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -555,6 +570,7 @@ static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_
                    tj_is_grouped(view)     ? "rows in groups are rows of P"
                    : tj_is_gathered(view)  ? "the rows that are gathered are those of M"
                    : tj_is_scattered(view) ? "the rows that are scattered are those of P"
+                   : tj_is_symmetric(view) ? "that of a symmetric P is P"
                                            : "the epilogue takes pairs of columns of P");
 }
 
@@ -806,7 +822,9 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
     if (v[MULTIPLIERS] == 0)
         v[MULTIPLIERS] = v[PINGPONG] == TJ_WGMMA_PINGPONG ? 2 : v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
-        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, promotes ? 8 : 16) : USUAL_COLS;
+        v[BN] = tj_is_symmetric(view)         ? v[BM]
+                : v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, promotes ? 8 : 16)
+                                              : USUAL_COLS;
 }
 
 static tj_reduction_slots slots_of(const tj_problem *view, const tj_wgmma_shape *s)
@@ -1205,6 +1223,7 @@ static void describe_edges(const tj_problem *view, tj_checks checks, int32_t sli
 static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
+    const bool triangle = has_triangle(view, s);
     const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes, box = out.slice / tj_access_sums(view, s->splits),
                   line = s->swapped ? TJ_WGMMA_SLICE_ROWS : box;
     const bool has_bytes_transposed = s->element_bytes == 1 && (transposes_any(s) || packs_transposed(view, s, true) ||
@@ -1222,7 +1241,7 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
             form->tensor_map[MAP_P].swizzle = 0;
     } else if (s->splits <= 1 && out.vector > 1) {
         form->align[TJ_MATRIX_P] = bytes;
-        form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? bytes : 0;
+        form->align[TJ_MATRIX_C] = view->epilogue.has_beta && !triangle ? bytes : 0;
     }
     tj_template_set_int(fill, "SLICE", out.slice);
     tj_template_set(fill, "box_cols", box < out.slice ? "(SLICE / 2)" : "SLICE");
@@ -1231,7 +1250,11 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "box_sums", s->swapped ? "1" : "2");
     tj_template_set(fill, "col_in_box",
                     s->swapped ? "(c - first) / 2 * 8 + c % 2 + lane % 4 * 2" : "(c - first) * 4 + lane % 4 * 2");
-    tj_template_set(fill, "in_box", out.boxes == 0 ? "" : s->swapped ? "wgmma/in_box_of_cols.cuh" : "wgmma/in_box.cuh");
+    tj_template_set(fill, "in_box",
+                    triangle         ? "wgmma/in_box.cuh"
+                    : out.boxes == 0 ? ""
+                    : s->swapped     ? "wgmma/in_box_of_cols.cuh"
+                                     : "wgmma/in_box.cuh");
     tj_template_set(fill, "bytes_of_quads", has_bytes_transposed ? "" : "parts/transpose_bytes.cuh");
     tj_template_set(fill, "first_sums", "block_col"); /* a warp has all columns of the tile */
     tj_template_set(fill, "four_bytes", tj_type_is_pair(view->p.type) ? "wgmma/four_halves.cuh" : "wgmma/four_values.cuh");
@@ -1241,9 +1264,9 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
                         ? "wgmma/first_of_thread.cuh"
                         : "");
     tj_template_set(fill, "in_lines",
-                    out.boxes > 0 || out.quads || out.halves ? ""
-                    : s->swapped                             ? "wgmma/in_lines_of_cols.cuh"
-                                                             : "wgmma/in_lines.cuh");
+                    out.boxes > 0 || out.quads || out.halves || triangle ? ""
+                    : s->swapped                                         ? "wgmma/in_lines_of_cols.cuh"
+                                                                         : "wgmma/in_lines.cuh");
     tj_template_set(fill, "slice_lines", s->swapped ? "[SLICE][16]" : "[16][SLICE]");
     tj_template_set_flag(fill, "by_cols", s->swapped);
     tj_template_set_int(fill, "P_VECTOR", out.vector);
@@ -1252,8 +1275,17 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     else
         tj_template_set(fill, "BOXES", "");
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
+    tj_template_set_flag(fill, "box_of_triangle", triangle);
+    tj_template_set(fill, "boxes_of_each", triangle ? "" : "[BOXES]");
+    tj_template_set(fill, "slice_beyond_diagonal",
+                    tj_computes_upper(view) ? "box_row > box_col + SLICE - 1" : "box_col > box_row + 15");
+    tj_template_set(fill, "begin_in_row", tj_computes_upper(view) ? "Row - Col" : "0");
+    tj_template_set(fill, "end_in_row", tj_computes_upper(view) ? "P_VECTOR" : "Row - Col + 1");
+    tj_template_set(fill, "begin_in_col", tj_computes_upper(view) ? "0" : "Col - Row");
+    tj_template_set(fill, "end_in_col", tj_computes_upper(view) ? "Col - Row + 1" : "P_VECTOR");
     tj_template_set(fill, "store",
-                    out.boxes > 0                          ? "wgmma/store_boxes.cuh"
+                    triangle                               ? "wgmma/store_triangle.cuh"
+                    : out.boxes > 0                        ? "wgmma/store_boxes.cuh"
                     : out.quads                            ? "wgmma/store_quads.cuh"
                     : out.halves                           ? "parts/store_halves.cuh"
                     : tj_epilogue_reduces(&view->epilogue) ? "wgmma/store_elements.cuh"
@@ -1276,9 +1308,10 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                                                                                                        : "gridDim.x / CLUSTER";
 
     tj_template_set(fill, "place",
-                    has_groups  ? "wgmma/place_in_group.cuh"
-                    : !is_alone ? "wgmma/place_in_cluster.cuh"
-                                : "wgmma/place.cuh");
+                    has_groups              ? "wgmma/place_in_group.cuh"
+                    : tj_is_symmetric(view) ? "wgmma/place_in_triangle.cuh"
+                    : !is_alone             ? "wgmma/place_in_cluster.cuh"
+                                            : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale",
                     walks_products(view, s) ? "" /* that of each product, later */
@@ -1530,6 +1563,7 @@ const tj_family tj_family_wgmma = {
     .takes_groups = true,
     .takes_groups_along_k = true,
     .takes_scattered = true,
+    .takes_symmetric = true,
     .takes_gathered = true,
     .model = &tj_model_wgmma,
     .reduces = TJ_REDUCES_BY_WARP,

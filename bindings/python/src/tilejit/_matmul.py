@@ -17,7 +17,7 @@ from tilejit._binding import ffi, lib
 from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
-    Arrays, Epilogue, Format, Operand, Problem, Request, epilogue_of, format_key, in_words_of_a_call, look_at, new_scales,
+    Arrays, Epilogue, Format, Operand, Problem, Request, Symmetric, epilogue_of, format_key, in_words_of_a_call, look_at, new_scales,
     request,
 )
 from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
@@ -39,30 +39,30 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ...) -> HostArray: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ...) -> HostArray: ...
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ...) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ...) -> A: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ...) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ...) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., **operands: Union[AnyArray, float]) -> A: ...
 def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, overlap: bool = False,
-           format: Format = None, **operands: Any) -> Any:
+           format: Format = None, symmetric: Symmetric = None, **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
@@ -84,6 +84,9 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     format: a name for types and scales that go together, such as ``"fp8_block"``, or fields of a problem and their values, such as
         ``{"scale_m": "f32:1x128:row-by-row", "scale_n": "f32:64x64:row-by-row"}`` (docs/scales.md). Pass the scales in the epilogue, as the
         quantiser wrote them, and as b the transpose of weights that lie as (l, k). Arrays of uint8 take the types that the format has.
+    symmetric: the product is square and known to be symmetric, as ``x @ x.T`` is, so only one triangle of it is computed: ``"both"``
+        stores each element twice, ``"lower"`` and ``"upper"`` leave the other triangle as it is (0 in a new host array, anything in a new
+        device array). Of c, and of matrices in the epilogue, that triangle alone is read; for ``"both"`` it is the lower one.
 
     Returns out; with a text as the epilogue's ``scale_p``, out and the array of its scales. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
@@ -98,13 +101,13 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     handle = stream_handle(stream)
     if isinstance(epilogue.scale_p, str):
         epilogue = _with_new_scales(a, b, epilogue, handle, compute, context, n_dtype, format)
-        product = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format)[0]
+        product = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric)[0]
         return product, epilogue.scale_p
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
-            and epilogue.is_plain and a.is_cuda and n_dtype is None and format is None):
+            and epilogue.is_plain and a.is_cuda and n_dtype is None and format is None and symmetric is None):
         return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, overlap, context_of(context))
-    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format)[0]
+    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric)[0]
 
 
 def _with_new_scales(a: Any, b: Any, epilogue: Epilogue, handle: Optional[int], compute: Optional[str], context: Optional[Context], n_dtype: Any,
@@ -159,16 +162,18 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
 
 
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
-              overlap: bool, context: Optional[Context], n_dtype: Any = None, format: Format = None) -> Tuple[Any, Request]:
+              overlap: bool, context: Optional[Context], n_dtype: Any = None, format: Format = None,
+              symmetric: Symmetric = None) -> Tuple[Any, Request]:
     """matmul for whatever arrays; also what their shapes and strides came to."""
     given = look_at(a, b, out, epilogue, handle, n_dtype, format)
     if given.a.device is None and given.b.device is None:
         host_stream(handle)
-        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap, format))
+        return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap, format, symmetric),
+                        symmetric in ("lower", "upper"))
     context = context_of(context, a, b, out)
     key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, overlap, epilogue.expression, epilogue.scale_k,
-           format_key(format))
-    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, overlap, format))
+           format_key(format), symmetric)
+    made = _remembered(context, key, lambda: request(given, epilogue, dtype, compute, overlap, format, symmetric))
     return _on_device(context, made, given, out, epilogue, handle), made
 
 

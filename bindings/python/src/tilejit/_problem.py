@@ -22,6 +22,7 @@ SCALED = tuple(name for name in FIELDS if name.startswith("scale_") and name != 
 SCALES = (*SCALED, "zero_m", "zero_n", "whole_m", "whole_n")  # by their numbers as operands, from TJ_OPERAND_SCALE on
 FLOATS = tuple(NUMBER[name] for name in ("f32", "f16", "bf16"))
 Format = Union[str, Mapping[str, str], None]
+Symmetric = Optional[str]  # "both", "lower", "upper"
 _OWN_WORDS = re.compile("batch|.*dtype|compute|layout|ld_|stride_|any|multiple_of|alpha|beta|epilogue")  # shown in a form of Python's own
 ANY = -1
 BROADCAST = -2
@@ -85,7 +86,7 @@ class Epilogue:
 
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
-_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format"))
+_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format", "symmetric"))
 
 
 @lru_cache(maxsize=1024)
@@ -167,6 +168,7 @@ class Problem:
     scale_m, scale_n: scales that the launch brings: "one"; "each", for each row of M or column of N; "along-k", for weights, each for scale_k
         elements of k; or any other, such as "f32:128x128:row-by-row".
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
+    symmetric: "both", "lower" or "upper", as for ``matmul``: one triangle of P is computed.
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
     """
@@ -209,11 +211,11 @@ class Problem:
     @classmethod
     def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
            compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False, format: Format = None,
-           **operands: Any) -> "Problem":
+           symmetric: Symmetric = None, **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
         problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype,
-                                overlap, format).problem
+                                overlap, format, symmetric).problem
         return problem
 
     def _bytes(self) -> bytes:
@@ -399,9 +401,9 @@ class Request:
 
 
 def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int], n_dtype: Any,
-               overlap: bool, format: Format = None) -> Request:
+               overlap: bool, format: Format = None, symmetric: Symmetric = None) -> Request:
     """Return the request of arrays not examined yet."""
-    return request(look_at(a, b, out, epilogue, stream, n_dtype, format), epilogue, dtype, compute, overlap, format)
+    return request(look_at(a, b, out, epilogue, stream, n_dtype, format), epilogue, dtype, compute, overlap, format, symmetric)
 
 
 def look_at(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Optional[int], n_dtype: Any, format: Format) -> Arrays:
@@ -477,7 +479,8 @@ def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optiona
             tuple(None if scale is None else look(scale, f"epilogue.{name}", stream) for name, scale in zip(SCALES, epilogue.scales)))
 
 
-def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], overlap: bool = False, format: Format = None) -> Request:
+def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str], overlap: bool = False, format: Format = None,
+            symmetric: Symmetric = None) -> Request:
     """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument if strides do not allow it."""
     a, b, out, c, scales, operands = given
     for view, name in ((a, "a"), (b, "b")):
@@ -507,6 +510,8 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     problem.m.type, problem.n.type = a.type, b.type
     problem.compute = compute_number(compute) if compute is not None else problem.compute
     problem.overlap = bool(overlap)
+    if symmetric is not None:
+        set_field(problem, "symmetric", symmetric)
     asked = None if dtype is None else number_of(dtype)
     holds_pairs = asked in PAIRS and out is not None and out.type == NUMBER["u8"]  # two numbers in each byte
     problem.p.type = out.type if out is not None and not holds_pairs else problem.p.type if asked is None else asked
@@ -576,7 +581,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
         raise InvalidArgument(f"out has strides of {out.strides if out else ()}: its products lie in the same memory")
     has_c = made.has_c = bool(problem.epilogue.has_beta)
     if (many > 1 and stride[1] == 0 and scales[lib.TJ_MATRIX_M] is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
-            and (not has_c or stride[3] == j * c_ld) and j * many <= MOST and not _names_rows(problem)
+            and (not has_c or stride[3] == j * c_ld) and j * many <= MOST and not _names_rows(problem) and not problem.symmetric
             and all(_goes_on(made, operand, stride[4 + i], j) for i, operand in enumerate(arrays))):
         j, many, stride = j * many, 1, (0,) * len(steps)  # all share b: together they are one taller product
     problem.j.extent, problem.batch = j, many

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
+/*
+ * Products of which one triangle is computed, on the emulator: every family that takes them, types, sizes, layouts, batches and
+ * epilogues; and the requests that are refused, with their messages.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "product_test.h"
+#include "scales.h"
+
+TestSuite(symmetric, .fini = stop, .timeout = 300);
+
+static const char *const triangles[] = {"not", "both", "lower", "upper"};
+
+/* j x k x j, with the layouts, the batch and the epilogue that a number says. */
+static tj_problem nth_problem(int64_t j, int64_t k, tj_type type, unsigned number, tj_workbench_options *options)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(j, k, j, type);
+
+    problem.symmetric = (int8_t)(1 + number % 3);
+    problem.m.layout = number / 2 % 2;
+    problem.n.layout = number / 3 % 2;
+    problem.p.layout = number / 4 % 2;
+    problem.batch = number % 4 == 1 ? 3 : 1;
+    problem.epilogue.has_alpha = number % 5 == 1;
+    problem.epilogue.has_beta = number % 5 < 2;
+    options->alpha = 2;
+    options->beta = 3;
+    options->guard_bytes = 256;
+    options->seed = number;
+    return problem;
+}
+
+static void expect_right(const tj_problem *problem, const char *config, const tj_workbench_options *options, unsigned number)
+{
+    char label[200];
+
+    (void)snprintf(label, sizeof label, "%s, %s, %dx%d, variant %u", config ? config : "chosen", triangles[problem->symmetric],
+                   (int)problem->j.extent, (int)problem->k.extent, number);
+    expect_right_product(problem, config, options, label);
+}
+
+/* Sizes with one tile, whole tiles and short ones; odd and even numbers of rows of tiles fold differently. */
+Test(symmetric, each_family_computes_one_triangle)
+{
+    static const struct {
+        const char *config;
+        tj_type type;
+    } rows[] = {{"naive:tile_width=8", TJ_F32},
+                {"tiled:tile_width=8", TJ_F64},
+                {"tiled:shared=dynamic,tile_width=16", TJ_BF16},
+                {"simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4", TJ_F16},
+                {"simt:copy=async,bm=32,bn=32,bk=8,tm=4,tn=4,group=2", TJ_F32},
+                {"simt:copy=async,bm=32,bn=32,bk=8,tm=4,tn=4,splits=3", TJ_F64},
+                {"mma:bm=32,bn=32,wm=16,wn=16", TJ_BF16},
+                {"mma:bm=32,bn=32,wm=16,wn=32,rows=x", TJ_F64},
+                {"mma:bm=16,bn=16,splits=2", TJ_F16},
+                {"mma:bm=32,bn=32,wm=32,wn=16,slices=2,vector=1", TJ_S8}};
+    static const int32_t extents[] = {1, 8, 31, 33, 64, 90};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (unsigned i = 0, number = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (unsigned e = 0; e < sizeof extents / sizeof extents[0]; e += IS_NIGHTLY ? 1 : 1 + i % 2, number++) {
+            tj_workbench_options options = TJ_WORKBENCH_INIT;
+            const tj_problem problem = nth_problem(extents[e], 20 + (int64_t)number % 30, rows[i].type, number, &options);
+
+            expect_right(&problem, rows[i].config, &options, number);
+        }
+}
+
+/* Blocks walk folded tiles; lanes store neighbours of rows and of columns, one by one where lines begin anywhere. */
+Test(symmetric, wgmma_walks_one_triangle)
+{
+    static const char *const configs[] = {"wgmma:bm=64,bn=64", "wgmma:bm=64,bn=64,store=elements", "wgmma:bm=64,bn=64,splits=2",
+                                          "wgmma:bm=128,bn=128,pingpong=yes", "wgmma:bm=64,bn=64,cluster=k2"};
+    static const struct {
+        tj_type type, p;
+        tj_compute compute;
+    } rows[] = {{TJ_BF16, 0, 0}, {TJ_F16, TJ_F32, 0}, {TJ_F32, 0, TJ_COMPUTE_TF32},
+                {TJ_S8, 0, 0},   {TJ_S8, TJ_S8, 0},   {TJ_E4M3, TJ_BF16, TJ_COMPUTE_F32_FP8}};
+    static const int32_t extents[] = {200, 97, 64, 256, 40, 320};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (unsigned number = 0; number < (IS_NIGHTLY ? 60 : 15); number++) {
+        const int row = (int)(number % 6);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        tj_problem problem =
+            nth_problem(extents[(number + number / 6) % 6], 64 + 16 * (int64_t)(number % 3), rows[row].type, number, &options);
+
+        if (number % 5 == 4) /* a cluster transposes nothing */
+            problem.m.layout = TJ_ROW_MAJOR, problem.n.layout = TJ_COL_MAJOR;
+        problem.p.type = rows[row].p;
+        problem.compute = (int16_t)rows[row].compute;
+        expect_right(&problem, configs[number % 5], &options, number);
+    }
+}
+
+/* The step of Newton and Schulz in Muon: b X + c X . X for a symmetric X, and alpha and C of the formula, each in the place of C. */
+Test(symmetric, epilogues_see_one_triangle)
+{
+    static const char *const epilogues[] = {"acc * 2 + c * -3", "acc * weight[row] * weight2[col]", "acc + added[row, col]",
+                                            "select(row == col, acc + 1, acc)"};
+    static const char *const configs[] = {"tiled:tile_width=8", "simt:bm=32,bn=32,tm=4,tn=4", "mma:bm=32,bn=32",
+                                          "wgmma:bm=64,bn=64"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (unsigned i = 0; i < 12; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(72, 40, 72, TJ_F16);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        problem.symmetric = (int8_t)(1 + i % 3);
+        problem.p.layout = i / 4 % 2;
+        options.guard_bytes = 256;
+        cr_assert(eq(int, tj_epilogue_parse(epilogues[i % 4], &problem.epilogue, &err), TJ_OK), "%s", err.message);
+        expect_right(&problem, configs[(i + i / 4) % 4], &options, i);
+    }
+}
+
+/* Scales of M and N, extents that each launch brings, arrays of pointers, and the proof before a first launch. */
+Test(symmetric, goes_with_what_other_products_have)
+{
+    open_context("sm_90", TJ_PROVE_BEFORE);
+    if (!has_nvrtc())
+        return;
+    for (unsigned i = 0; i < 9; i++) {
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        tj_problem problem = nth_problem(70, 48, i % 2 ? TJ_BF16 : TJ_F32, i, &options);
+
+        if (i < 3) {
+            problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_EACH;
+            problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
+        } else if (i < 6) {
+            problem.j.mode = problem.l.mode = problem.k.mode = TJ_DIM_ANY;
+        } else {
+            problem.batch = 2;
+            problem.m.stride = problem.n.stride = problem.p.stride = TJ_POINTERS;
+        }
+        expect_right(&problem, NULL, &options, i);
+    }
+}
+
+Test(symmetric, requests_are_refused_in_words)
+{
+    static const struct {
+        const char *field, *value, *says;
+    } rows[] = {{"groups", "2", "has groups"},
+                {"gather", "1", "has an index of rows"},
+                {"any", "j", "j is known only at launch and l is fixed"},
+                {"epilogue", "aux[row,col] = acc; acc", "outputs besides P"},
+                {"epilogue", "acc[2*col] * acc[2*col+1]", "pairs of columns"},
+                {"scale-p", "f32:1x32:row-by-row", "scales of P"},
+                {"symmetric", "left", "use one of both, lower, upper"}};
+    tj_config config = TJ_CONFIG_INIT;
+    tj_problem problem = TJ_PROBLEM_INIT(64, 64, 32, TJ_F16);
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    problem.symmetric = TJ_SYMMETRIC_LOWER;
+    cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("P is 64 x 32, and a symmetric P is square"), "%s", err.message);
+    problem.l.extent = 64;
+    for (int number = -1; number < 6; number += 5) {
+        problem.symmetric = (int8_t)number;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("use TJ_SYMMETRIC_NOT"), "%s", err.message);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem wrong = problem;
+
+        wrong.symmetric = TJ_SYMMETRIC_BOTH;
+        wrong.p.type = strcmp(rows[i].field, "scale-p") == 0 ? TJ_E4M3 : 0;
+        cr_expect(tj_problem_set(&wrong, rows[i].field, rows[i].value, &err) != TJ_OK ||
+                      tj_problem_check(&wrong, &err) != TJ_OK,
+                  "%s", rows[i].value);
+        cr_expect(says(rows[i].says), "%s", err.message);
+    }
+    problem.symmetric = TJ_SYMMETRIC_BOTH;
+    config.family = tj_family_find("skinny");
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("family skinny computes all of P"), "%s", err.message);
+    cr_assert(eq(int, tj_config_parse("mma:bm=64,bn=128", &config, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("tiles are 64 x 128, and a symmetric P is computed in square ones: make BM and BN equal"), "%s",
+              err.message);
+}
+
+/* A launch brings the extents, and must bring a square. C may be P, whose other triangle is not read. */
+Test(symmetric, launch_takes_a_square_and_c_in_place)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(20, 8, 20, TJ_F32);
+    tj_operands operands = TJ_OPERANDS_INIT;
+    float x[20 * 8], p[20 * 20], sum;
+    tj_buffer *on_device[2];
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.n.transposed = 1;
+    problem.symmetric = TJ_SYMMETRIC_BOTH;
+    problem.epilogue.has_beta = 1;
+    problem.j.mode = problem.l.mode = TJ_DIM_ANY;
+    cr_assert(eq(int, tj_buffer_create(context, sizeof x, &on_device[0], &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_create(context, sizeof p, &on_device[1], &err), TJ_OK), "%s", err.message);
+    operands.m.address = operands.n.address = tj_buffer_address(on_device[0]);
+    operands.p.address = tj_buffer_address(on_device[1]);
+    operands.beta = 1;
+    operands.j = 16;
+    cr_expect(eq(int, tj_matmul(context, &problem, &operands, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("P is 16 x 20, and a symmetric P is square"), "%s", err.message);
+    operands.j = 0;
+    for (int i = 0; i < 20 * 8; i++)
+        x[i] = (float)(i % 7);
+    for (int i = 0; i < 20 * 20; i++)
+        p[i] = i % 20 > i / 20 ? NAN : (float)i; /* above the diagonal */
+    cr_assert(eq(int, tj_buffer_write(on_device[0], 0, x, sizeof x, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_write(on_device[1], 0, p, sizeof p, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_matmul(context, &problem, &operands, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_read(on_device[1], 0, p, sizeof p, &err), TJ_OK), "%s", err.message);
+    tj_buffer_free(on_device[0]);
+    tj_buffer_free(on_device[1]);
+    for (int r = 0; r < 20; r++)
+        for (int c = 0; c <= r; c++) {
+            sum = (float)(r * 20 + c);
+            for (int k = 0; k < 8; k++)
+                sum += x[r * 8 + k] * x[c * 8 + k];
+            cr_expect(p[r * 20 + c] == sum && p[c * 20 + r] == sum, "P[%d][%d]", r, c);
+        }
+}
