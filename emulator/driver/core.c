@@ -22,6 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_has_ended = PTHREAD_COND_INITIALIZER;
 static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 static bool is_started, is_child;
+static emu_callback *calls;  /* of the program's functions, when the lock opens */
 static emu_object **objects; /* by number; a destroyed one leaves NULL */
 static size_t object_count, object_capacity;
 
@@ -34,6 +35,7 @@ static _Atomic(uint64_t) next_id = 1, next_thread = 1;
 static _Thread_local struct {
     CUcontext context[STACK_DEPTH];
     int depth, mode;
+    bool is_called_back; /* in a function that must not call the driver */
     uint64_t number;
 } thread;
 
@@ -44,14 +46,32 @@ void emu_lock(void)
     pthread_mutex_lock(&lock);
 }
 
+void emu_call_unlocked(emu_callback *call)
+{
+    call->next = calls;
+    calls = call;
+}
+
 void emu_unlock(void)
 {
+    emu_callback *due = calls;
+
+    calls = NULL;
     pthread_mutex_unlock(&lock);
+    while (due) {
+        emu_callback *const one = due;
+
+        due = one->next;
+        thread.is_called_back = true;
+        one->function(one->data);
+        thread.is_called_back = false;
+        free(one);
+    }
 }
 
 CUresult emu_leave(CUresult result)
 {
-    pthread_mutex_unlock(&lock);
+    emu_unlock();
     return result;
 }
 
@@ -189,9 +209,9 @@ void emu_replace_context(CUcontext context)
 CUresult emu_enter_driver(void)
 {
     pthread_mutex_lock(&lock);
-    if (is_started && !is_child)
+    if (is_started && !is_child && !thread.is_called_back)
         return CUDA_SUCCESS;
-    return emu_leave(CUDA_ERROR_NOT_INITIALIZED);
+    return emu_leave(thread.is_called_back ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_NOT_INITIALIZED);
 }
 
 CUresult emu_enter_failed(emu_context **context)
@@ -221,11 +241,10 @@ CUresult emu_enter(emu_context **context)
 
 void *emu_enter_object(emu_object_kind kind, const void *handle, CUresult *result)
 {
-    static const CUresult unknown[O_LINK + 1] = {[O_CONTEXT] = CUDA_ERROR_INVALID_CONTEXT,
-                                                 [O_GRAPH] = CUDA_ERROR_INVALID_VALUE,
-                                                 [O_NODE] = CUDA_ERROR_INVALID_VALUE,
-                                                 [O_EXECUTABLE] = CUDA_ERROR_INVALID_VALUE,
-                                                 [O_POOL] = CUDA_ERROR_INVALID_VALUE};
+    static const CUresult unknown[O_USER_OBJECT + 1] = {
+        [O_CONTEXT] = CUDA_ERROR_INVALID_CONTEXT, [O_GRAPH] = CUDA_ERROR_INVALID_VALUE,
+        [O_NODE] = CUDA_ERROR_INVALID_VALUE,      [O_EXECUTABLE] = CUDA_ERROR_INVALID_VALUE,
+        [O_POOL] = CUDA_ERROR_INVALID_VALUE,      [O_USER_OBJECT] = CUDA_ERROR_INVALID_VALUE};
     emu_context *context;
     void *object;
 

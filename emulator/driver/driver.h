@@ -34,7 +34,8 @@ typedef enum emu_object_kind {
     O_NODE,
     O_EXECUTABLE,
     O_POOL,
-    O_LINK
+    O_LINK,
+    O_USER_OBJECT
 } emu_object_kind;
 
 /** The common beginning of all objects. */
@@ -143,16 +144,42 @@ typedef struct emu_node {
     bool has_dependents;
 } emu_node;
 
+/** A call of a function of the program's, which must not call the driver. */
+typedef struct emu_callback {
+    CUhostFn function;
+    void *data;
+    struct emu_callback *next;
+} emu_callback;
+
+typedef struct emu_user_object {
+    emu_object object;
+    size_t references; /* of the program and of graphs */
+    emu_callback *destructor;
+} emu_user_object;
+
+/** The references of a graph, or of an executable, to user objects. */
+typedef struct emu_hold {
+    emu_user_object *object;
+    size_t references;
+} emu_hold;
+
+typedef struct emu_holds {
+    emu_hold *hold;
+    size_t count;
+} emu_holds;
+
 typedef struct emu_graph {
     emu_object object;
     emu_node **node;
     size_t nodes;
+    emu_holds holds;
 } emu_graph;
 
 typedef struct emu_executable {
     emu_object object;
     emu_work *work;
     size_t works;
+    emu_holds holds;
     uint64_t flags;
     unsigned users;
     bool is_destroyed;
@@ -219,6 +246,9 @@ void emu_unlock(void);
 
 /** Unlock, and return the result. */
 CUresult emu_leave(CUresult result);
+
+/** Have a function called, on this thread, as soon as the lock is open. The call, from malloc, is freed afterwards. */
+void emu_call_unlocked(emu_callback *call);
 
 /** Wait until some work in a stream has ended. Call locked; unlocked while it waits, so objects may be gone afterwards. */
 void emu_await_work(void);
@@ -459,6 +489,14 @@ emu_node *emu_graph_add(emu_graph *graph, const emu_work *work, emu_node *const 
 
 /** Drop one use of a graph's memory; the last one frees it. NULL: accepted. */
 void emu_graph_memory_drop(emu_graph_memory *memory);
+
+/* ---- user_object.c; locked ---- */
+
+/** Add one reference to each object that `from` refers to; false: out of memory, drop the copy all the same. */
+bool emu_holds_copy(emu_holds *to, const emu_holds *from);
+
+/** Drop the references. */
+void emu_holds_drop(emu_holds *holds);
 
 /* ---- work.c ---- */
 

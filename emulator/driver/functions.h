@@ -291,6 +291,13 @@
     X(cuGraphNodeGetType, cuGraphNodeGetType, 10000, (CUgraphNode node, int *type))                                            \
     X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000,                                                           \
       (CUgraphNode node, CUgraphNode *dependency, size_t *dependencies))                                                       \
+    X(cuUserObjectCreate, cuUserObjectCreate, 11030,                                                                           \
+      (CUuserObject *object, void *data, CUhostFn destroy, unsigned references, unsigned flags))                               \
+    X(cuUserObjectRetain, cuUserObjectRetain, 11030, (CUuserObject object, unsigned count))                                    \
+    X(cuUserObjectRelease, cuUserObjectRelease, 11030, (CUuserObject object, unsigned count))                                  \
+    X(cuGraphRetainUserObject, cuGraphRetainUserObject, 11030,                                                                 \
+      (CUgraph graph, CUuserObject object, unsigned count, unsigned flags))                                                    \
+    X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, 11030, (CUgraph graph, CUuserObject object, unsigned count))         \
     /* tensor maps */                                                                                                          \
     X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000,                                                                   \
       (CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *extent, const uint64_t *stride,               \

@@ -10,6 +10,7 @@ static void free_executable(emu_executable *executable)
 {
     for (size_t i = 0; executable->work && i < executable->works; i++)
         emu_work_drop(&executable->work[i]);
+    emu_holds_drop(&executable->holds);
     free(executable->work);
     free(executable);
 }
@@ -32,7 +33,7 @@ CUresult EMU_EXPORT cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph
     made = calloc(1, sizeof *made);
     if (made)
         made->work = calloc(known->nodes + 1, sizeof *made->work);
-    is_whole = made && made->work;
+    is_whole = made && made->work && emu_holds_copy(&made->holds, &known->holds);
     for (size_t i = 0; is_whole && i < known->nodes; i++) {
         is_whole = emu_work_copy(&made->work[i], &known->node[i]->work);
         made->works = i + 1;
@@ -193,7 +194,7 @@ CUresult EMU_EXPORT cuGraphClone(CUgraph *clone, CUgraph graph)
         if (known->node[i]->work.memory)
             return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
     made = emu_graph_new();
-    is_whole = made;
+    is_whole = made && emu_holds_copy(&made->holds, &known->holds);
     for (size_t i = 0; is_whole && i < known->nodes; i++) {
         const emu_node *node = known->node[i];
         emu_frontier after = {malloc((node->afters + 1) * sizeof(emu_node *)), node->afters};

@@ -78,6 +78,7 @@ void emu_graph_free(emu_graph *graph)
 {
     for (size_t i = 0; i < graph->nodes; i++)
         free_node(graph->node[i]);
+    emu_holds_drop(&graph->holds);
     emu_handle_drop(&graph->object);
     free(graph->node);
     free(graph);

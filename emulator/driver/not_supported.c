@@ -66,8 +66,8 @@
     X(cuGraphMemcpyNodeSetParams, 10000) X(cuGraphMemsetNodeGetParams, 10000) X(cuGraphMemsetNodeSetParams, 10000)             \
     X(cuGraphNodeFindInClone, 10000) X(cuGraphNodeGetDependencies_v2, 12030) X(cuGraphNodeGetDependentNodes, 10000)            \
     X(cuGraphNodeGetDependentNodes_v2, 12030) X(cuGraphNodeGetEnabled, 11060) X(cuGraphNodeSetEnabled, 11060)                  \
-    X(cuGraphNodeSetParams, 12020) X(cuGraphReleaseUserObject, 11030) X(cuGraphRemoveDependencies, 10000)                      \
-    X(cuGraphRemoveDependencies_v2, 12030) X(cuGraphRetainUserObject, 11030) X(cuGraphicsEGLRegisterImage, 7000)               \
+    X(cuGraphNodeSetParams, 12020) X(cuGraphRemoveDependencies, 10000)                                                         \
+    X(cuGraphRemoveDependencies_v2, 12030) X(cuGraphicsEGLRegisterImage, 7000)                                                 \
     X(cuGraphicsGLRegisterBuffer, 3000) X(cuGraphicsGLRegisterImage, 3000) S(cuGraphicsMapResources, 3000)                     \
     X(cuGraphicsResourceGetMappedEglFrame, 7000) X(cuGraphicsResourceGetMappedMipmappedArray, 5000)                            \
     X(cuGraphicsResourceGetMappedPointer, 3000) X(cuGraphicsResourceGetMappedPointer_v2, 3020)                                 \
@@ -130,7 +130,7 @@
     X(cuTexRefSetArray, 2000) X(cuTexRefSetBorderColor, 8000) X(cuTexRefSetFilterMode, 2000) X(cuTexRefSetFlags, 2000)         \
     X(cuTexRefSetFormat, 2000) X(cuTexRefSetMaxAnisotropy, 5000) X(cuTexRefSetMipmapFilterMode, 5000)                          \
     X(cuTexRefSetMipmapLevelBias, 5000) X(cuTexRefSetMipmapLevelClamp, 5000) X(cuTexRefSetMipmappedArray, 5000)                \
-    X(cuUserObjectCreate, 11030) X(cuUserObjectRelease, 11030) X(cuUserObjectRetain, 11030) X(cuVDPAUCtxCreate, 3010)          \
+    X(cuVDPAUCtxCreate, 3010)                                                                                                  \
     X(cuVDPAUCtxCreate_v2, 3020) X(cuVDPAUGetDevice, 3010) X(cuWGLGetDevice, 2020) S(cuWaitExternalSemaphoresAsync, 10000)
 /* clang-format on */
 

@@ -113,6 +113,58 @@ Test(driver, records_work_and_replays_it)
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch, executable, stream);
 }
 
+static void note_end(void *data)
+{
+    int device;
+
+    ++*(int *)data;
+    EXPECT(CUDA_ERROR_NOT_PERMITTED, cuCtxGetDevice, &device);
+}
+
+/* A thing of the program's own lives as long as the graphs and executables that refer to it. */
+Test(driver, user_objects_live_as_long_as_graphs)
+{
+    CUgraphExec executable;
+    CUgraph graph, clone;
+    CUuserObject object, other;
+    CUstream stream;
+    int ends = 0, ends_of_other = 0;
+
+    start();
+    OK(cuStreamCreate, &stream, 0);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &object, &ends, note_end, 1, 0);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &object, &ends, note_end, 0, 1);
+    OK(cuUserObjectCreate, &object, &ends, note_end, 1, 1);
+    OK(cuUserObjectCreate, &other, &ends_of_other, note_end, 2, 1);
+    OK(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(cuStreamGetCaptureInfo_v2, stream, &(int){0}, NULL, &graph, NULL, NULL);
+    OK(cuGraphRetainUserObject, graph, object, 1, 1); /* moved to the graph, while it is captured */
+    OK(cuGraphRetainUserObject, graph, other, 1, 0);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphRetainUserObject, graph, NULL, 1, 0);
+    OK(cuStreamEndCapture, stream, &graph);
+    OK(cuGraphClone, &clone, graph);
+    OK(cuGraphInstantiateWithFlags, &executable, graph, 0);
+    OK(cuGraphDestroy, graph);
+    OK(cuGraphReleaseUserObject, clone, other, 1);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphReleaseUserObject, clone, other, 1);
+    OK(cuGraphDestroy, clone);
+    cr_expect(ends == 0, "the executable refers to it");
+    OK(cuGraphLaunch, executable, stream);
+    OK(cuGraphExecDestroy, executable);
+    cr_expect(ends == 1 && ends_of_other == 0, "%d and %d", ends, ends_of_other);
+    OK(cuUserObjectRetain, other, 1);
+    OK(cuUserObjectRelease, other, 3);
+    cr_expect(ends_of_other == 1);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuUserObjectRelease, other, 1);
+
+    OK(cuUserObjectCreate, &object, &ends, note_end, 1, 1);
+    OK(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(cuStreamGetCaptureInfo_v2, stream, &(int){0}, NULL, &graph, NULL, NULL);
+    OK(cuGraphRetainUserObject, graph, object, 1, 1);
+    OK(cuStreamDestroy_v2, stream);
+    cr_expect(ends == 2, "a capture that is given up");
+}
+
 /* A graph's memory: where the capture said, for each launch, until the graph is gone. */
 Test(driver, allocates_in_a_capture)
 {
