@@ -23,6 +23,8 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUuserObject_st *CUuserObject;
 typedef struct CUuuid_st {
     unsigned char bytes[16];
 } CUuuid;
@@ -160,6 +162,9 @@ enum { CU_STREAM_NON_BLOCKING = 1 };
 /* CUstreamCaptureStatus, CUstreamCaptureMode */
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1, CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2 };
 enum { CU_STREAM_CAPTURE_MODE_GLOBAL = 0, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1, CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+
+/* CUuserObject_flags, CUuserObjectRetain_flags */
+enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1, CU_GRAPH_USER_OBJECT_MOVE = 1 };
 
 /* cuGetProcAddress: a NULL stream is the legacy one, as the headers promise. */
 enum { CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1 };

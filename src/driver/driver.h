@@ -87,6 +87,9 @@ struct tj_log; /* log.h */
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \
     X(stream_get_ctx, cuStreamGetCtx, cuStreamGetCtx, 9020, false, (CUstream stream, CUcontext *context))               \
+    X(stream_get_id, cuStreamGetId, cuStreamGetId, 12000, false, (CUstream stream, unsigned long long *id))            \
+    X(stream_get_capture_info, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, false,                        \
+      (CUstream stream, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **node, size_t *nodes))           \
     X(stream_begin_capture, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, false, (CUstream stream, int mode))  \
     X(stream_end_capture, cuStreamEndCapture, cuStreamEndCapture, 10000, false, (CUstream stream, CUgraph *graph))     \
     X(graph_instantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, false,                       \
@@ -94,6 +97,13 @@ struct tj_log; /* log.h */
     X(graph_launch, cuGraphLaunch, cuGraphLaunch, 10000, false, (CUgraphExec executable, CUstream stream))             \
     X(graph_exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, false, (CUgraphExec executable))              \
     X(graph_destroy, cuGraphDestroy, cuGraphDestroy, 10000, false, (CUgraph graph))                                    \
+    X(user_object_create, cuUserObjectCreate, cuUserObjectCreate, 11030, false,                                        \
+      (CUuserObject *object, void *payload, void (*destroy)(void *payload), unsigned int references,                   \
+       unsigned int flags))                                                                                            \
+    X(user_object_release, cuUserObjectRelease, cuUserObjectRelease, 11030, false,                                     \
+      (CUuserObject object, unsigned int references))                                                                  \
+    X(graph_retain_user_object, cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, false,                        \
+      (CUgraph graph, CUuserObject object, unsigned int references, unsigned int flags))                               \
     X(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010,       \
       false, (int *mode))                                                                                              \
     X(mem_alloc, cuMemAlloc, cuMemAlloc_v2, 3020, false, (CUdeviceptr *pointer, size_t bytes))                         \
