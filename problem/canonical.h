@@ -227,6 +227,12 @@ static inline bool tj_halves_meet_f32(int32_t type, int32_t other)
     return (type == TJ_F16 || type == TJ_BF16) && other == TJ_F32;
 }
 
+/** Does one of M and N hold floats of 16 bits, and the other f32? */
+static inline bool tj_meets_f32(const tj_problem *problem)
+{
+    return tj_halves_meet_f32(problem->m.type, problem->n.type) || tj_halves_meet_f32(problem->n.type, problem->m.type);
+}
+
 /**
  * Are elements of this type weights if those of the other operand are activations: wider floats, all of whose bits they fit?
  * Floats of 16 bits next to f32 count as such weights, because they are widened as well, whatever the program means by them.

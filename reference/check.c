@@ -120,7 +120,7 @@ static void set_errors(resolved *request)
     const tj_compute_facts *compute = tj_compute_facts_of(c->compute);
     const long double v = compute->input_roundoff;
     const bool is_s32 = compute->sum == TJ_S32;
-    const bool is_mixed = tj_halves_meet_f32(c->m.type, c->n.type) || tj_halves_meet_f32(c->n.type, c->m.type);
+    const bool is_mixed = tj_meets_f32(c);
     /* Tensor cores truncate to f32, with up to twice the error of rounding. */
     const bool may_cut_off =
         compute->sum == TJ_F32 && !is_mixed && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);

@@ -35,14 +35,16 @@ void tj_maps_describe(const tj_problem *view, const tj_launch_step *step, const 
  * List the arguments of tj_step_list_args without the matrices that have a map, their leading dimensions and
  * strides. The map of P comes last, where P itself would be.
  */
-void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool writes, int32_t p_map, tj_launch_step *step)
+void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, int32_t p_map, tj_launch_step *step)
 {
     const bool gathers = tj_is_gathered(view); /* threads copy rows of M: it has no map */
     tj_problem mapped = *view;
     int32_t count = gathers ? 1 : 2;
 
-    mapped.n.ld = mapped.m.stride = mapped.n.stride = TJ_TIGHT;
-    if (!gathers)
+    mapped.m.stride = mapped.n.stride = TJ_TIGHT;
+    if (!reads)
+        mapped.n.ld = TJ_TIGHT;
+    if (!reads && !gathers)
         mapped.m.ld = TJ_TIGHT;
     if (p_map >= 0)
         mapped.p.ld = mapped.p.stride = TJ_TIGHT;
@@ -53,7 +55,7 @@ void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool writes, int
     for (int i = count; i < step->arg_count; i++) {
         const bool is_matrix = step->arg[i].kind == TJ_ARG_POINTER;
 
-        if (!is_matrix || (gathers && step->arg[i].index == TJ_MATRIX_M) ||
+        if (!is_matrix || reads || (gathers && step->arg[i].index == TJ_MATRIX_M) ||
             (step->arg[i].index != TJ_MATRIX_M && step->arg[i].index != TJ_MATRIX_N))
             step->arg[count++] = p_map >= 0 && is_matrix && step->arg[i].index == TJ_MATRIX_P
                                      ? (tj_argument){TJ_ARG_TENSOR_MAP, p_map}

@@ -21,8 +21,8 @@ void tj_maps_describe(const tj_problem *view, const tj_launch_step *step, const 
 
 /**
  * tj_step_list_args for a kernel that takes the maps of M and N before all other arguments, and P as map number p_map; -1: P is
- * a pointer.
+ * a pointer. reads: threads read elements of M and N as well, so their pointers and leading dimensions are listed.
  */
-void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool writes, int32_t p_map, tj_launch_step *step);
+void tj_maps_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, int32_t p_map, tj_launch_step *step);
 
 #endif

@@ -69,7 +69,7 @@ void tj_widen_describe(const tj_problem *view, tj_widen_copies copies, bool step
                by_product = is_by_product(view);
     char widen[TJ_TEMPLATE_VALUE_BYTES] = "";
 
-    if (tj_widens_weights(view->m.type, view->n.type))
+    if (tj_widens_weights(view->m.type, view->n.type) && leading != TJ_F32)
         (void)snprintf(widen, sizeof widen, "weights/%s%s_to_%s.cuh", by_product ? "repacked_" : "",
                        tj_facts_of(weights_of(view))->name, tj_facts_of(leading)->name);
     tj_template_set(fill, "widen_neighbour", widen);

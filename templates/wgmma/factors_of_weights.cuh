@@ -1,11 +1,11 @@
-// M has weights of fewer bits than tensor cores multiply. So its factors come from registers, to which the warps that multiply load
-// weights, and widen them. Of the 16 rows of a warp and the K_STEP elements along k of a product, a lane has
+// M has numbers that tensor cores do not multiply. So its factors come from registers, to which the warps that multiply load elements, and
+// convert them. Of the 16 rows of a warp and the K_STEP elements along k of a product, a lane has
 //
 #include "wgmma/lie_in_twos.cuh"  //@ factors_lie
 constexpr int UNIT = 2 * K_STEP;  // elements of k whose factors a lane makes at once, for 64 rows
 constexpr int UNITS = BK / UNIT;
 constexpr int UNIT_BYTES = UNIT / 2;  // of a line of M
-using factors_t = unsigned int[2][4];  //@ unit_steps for 2
+using factors_t = unsigned int[2][4];  //@ factors_of_unit for unsigned int[2][4]
 
 #include "weights/s8_to_f16.cuh"  //@ widen_factor
 #include "weights/multiply_both.cuh"  //@ multiply_both

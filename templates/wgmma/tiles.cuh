@@ -6,7 +6,7 @@ constexpr int LINE = 128 / sizeof(input_t);  //@ line_t for input_t
 #include "wgmma/blocks.cuh"  //@ with n for m, N for M, BN for BM, columns for rows
 struct __align__(1024) phase_t {
     input_t M[M_BLOCKS][M_LINES][LINE];  //@ m_t for input_t  //@ only not m_weights
-    //@| unsigned char M[BM][M_LINE];  //@ only m_weights
+    //@| unsigned char M[BM][M_LINE];  //@ stored_m for unsigned char M[BM][M_LINE]  //@ only m_weights
     input_t N[N_BLOCKS][N_LINES][LINE];  //@ n_t for input_t
 };
 struct shared_t {

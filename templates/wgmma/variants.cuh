@@ -23,7 +23,13 @@
 // Groups divide k, so each has tiles of all of P, and a number of phases of its own. The first and the last one may bring elements of its
 // neighbours: the warps next to the one that starts the copies replace them by zeros before they hand a phase on as full.
 //@ end
-//@ if m_weights
+//@ if m_planes
+
+// M is f32, and N bfloat16. The warps that multiply load M to registers, where three bfloat16 hold all bits of each element, and multiply
+// these planes from there: three products, whose sums tensor cores make from small to large for UNIT elements of k at a time, and the
+// threads, in f32, over all of k. No bit of M is lost. An infinity, a NaN, or an M from 2^112 on makes a sum infinite or NaN, which its
+// thread computes again.
+//@ elif m_weights
 
 // M has weights of fewer bits than tensor cores multiply. They come as they are; the warps that multiply load them to registers, widen
 // them there, and multiply from there.

@@ -17,7 +17,7 @@
 constexpr int BM = 128;
 constexpr int BN = 32;
 constexpr int BK = 64;  // 128 bytes of elements  //@ only not m_weights
-//@| constexpr int BK = 128;  // 64 bytes of M, and twice 128 of N  //@ m_bytes for 64  //@ only m_weights
+//@| constexpr int BK = 128;  // 64 bytes of M, and twice 128 of N  //@ m_bytes for 64  //@ n_bytes for twice 128  //@ only m_weights
 //@| constexpr int PART = 64;  // elements along k that tensor cores add up
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
 constexpr int MULTIPLIERS = 2;

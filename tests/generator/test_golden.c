@@ -232,6 +232,8 @@ static const golden rows[] = {
              .compute = TJ_COMPUTE_F32_FP8, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(128))},
     {"wgmma/weights_of_8.diff", "wgmma:swap=yes,bn=256,bm=128",
      PROBLEM(FIXED(512), FIXED(1000), FIXED(700), .m.type = TJ_F16, .n.type = TJ_U8, .n.layout = TJ_COL_MAJOR, .n.ld = 1008)},
+    {"wgmma/by_f32.diff", "wgmma:swap=yes,cluster=m2,bn=64,bm=128",
+     PROBLEM(FIXED(4096), FIXED(7168), FIXED(256), .m.type = TJ_BF16, .n.type = TJ_F32, .n.layout = TJ_COL_MAJOR)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"mma/f64_passed.diff", "mma:bm=64,bn=64,wm=32,wn=32,stages=4",
      PROBLEM(ANY(0), ANY(2), ANY(2), .m.type = TJ_F64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 3)},

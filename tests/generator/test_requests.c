@@ -80,7 +80,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[10].problem.j.multiple_of = 16, rows[10].words = "j is 10, which breaks its promise";
     rows[11].problem.struct_size = 0, rows[11].words = "TJ_PROBLEM_INIT";
     rows[12].problem.m.stride = TJ_POINTERS_16 - 1, rows[12].words = "stride_m is -5";
-    rows[13].problem.n.type = TJ_F16, rows[13].words = "M is f32 but N is f16";
+    rows[13].problem.n.type = TJ_F64, rows[13].words = "M is f32 but N is f64";
     rows[14].problem.c.type = TJ_F16, rows[14].words = "P is f32 but C is f16";
     rows[15].problem.c.layout = TJ_COL_MAJOR, rows[15].words = "C has another layout than P";
     rows[16].problem.compute = TJ_COMPUTE_F64,

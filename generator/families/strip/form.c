@@ -486,7 +486,7 @@ static void describe_boxes(const tj_problem *view, const tj_strip_shape *s, tj_t
     tj_template_set(fill, "first_k", s->splits > 1 ? "k_begin + phase" : "phase");
     tj_maps_describe(view, tj_step_product(form), "full", fill);
     if (fill)
-        tj_maps_list_args(view, form->is_swapped, s->splits <= 1, -1, tj_step_product(form));
+        tj_maps_list_args(view, form->is_swapped, false, s->splits <= 1, -1, tj_step_product(form));
     form->needs |= TJ_FEATURE_TMA;
 }
 

@@ -18,7 +18,7 @@ enum { CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 128 };
 
 static int32_t pipe_of(const tj_problem *view)
 {
-    const int32_t type = tj_leading_type(view->m.type, view->n.type);
+    const int32_t type = tj_wgmma_type(view, TJ_MATRIX_M);
 
     return type == TJ_F16         ? TJ_PIPE_TENSOR_F16
            : type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
@@ -106,6 +106,27 @@ static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma
     counts->conversions = repacked ? phases * s->bm * s->bk / (8 * TJ_WARP) * widening.all
                                    : phases * s->bm * s->bk / ((fours ? 4 : 2) * TJ_WARP) * (picks + widening.first);
     counts->work[TJ_PIPE_F16] = 2 * phases * s->bm * s->bk * widening.multiply_adds;
+}
+
+/*
+ * templates/wgmma/take_f32.cuh: a lane loads two neighbours at once, from another bank than the others, and takes each element apart: it
+ * chooses, scales, masks and subtracts it, and moves its halves.
+ */
+static void count_planes(int64_t tiles, int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
+{
+    enum { MOVES_OF_TWO = 9, SUMS = 3, UNIT = 32 }; /* 2 choices, 4 masks and 3 permutations; a product and two differences */
+    const int64_t elements = tiles * phases * s->bm * s->bk;
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = 4, .width = 2, .is_shared = true};
+
+    for (int lane = 0; lane < TJ_WARP; lane++) {
+        lanes.lane[lane] = lane;
+        lanes.address[lane] = lane * 8;
+    }
+    counts->factors = elements / (2 * TJ_WARP);
+    tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
+    counts->conversions = counts->factors * MOVES_OF_TWO;
+    counts->sums += elements * SUMS;
+    counts->work[TJ_PIPE_F32] += 2 * tiles * phases * (s->bk / UNIT) * s->bm * s->bn; /* each unit of k is scaled and added */
 }
 
 /*
@@ -339,9 +360,10 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
                   m_rows = s.transpose == TJ_WGMMA_REGISTERS ? 0 : TJ_WGMMA_ROWS;
 
     counts->pipe = pipe_of(view);
-    counts->phase = (tj_phase_counts){.depth = s.bk, .loads = (int64_t)(s.bm + s.bn) * s.bk, .flop = 2 * tile * s.bk};
+    counts->phase =
+        (tj_phase_counts){.depth = s.bk, .loads = (int64_t)(s.bm + s.bn) * s.bk, .flop = 2 * tile * s.bk * s.planes};
     counts->phases = share.most;
-    counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk;
+    counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk * s.planes;
     counts->copied = s.gathers ? tile_phases * s.bm * (TJ_WGMMA_LINE / CHUNK) / TJ_WARP : 0;
     counts->promotions = s.promotes ? s.bk / tj_wgmma_part_k(view, &s) : 0;
     counts->sums = tile_phases * counts->promotions * tile; /* those of parts, added to all */
@@ -356,20 +378,23 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     if (phases > 0) {
         count_boxes(&packed, &s, true, counts);
         count_boxes(&packed, &s, false, counts);
-        if (s.weight_bits > 0)
+        if (s.planes > 1)
+            count_planes(tiles, phases, &s, counts);
+        else if (s.weight_bits > 0)
             count_weights(view, tile_phases, &s, counts);
         else if (s.transpose == TJ_WGMMA_REGISTERS)
             count_factors(tile_phases, &s, counts);
         count_squares(tile_phases * ((m.squares ? s.bm / m.line : 0) + (n.squares ? s.bn / n.line : 0)), s.element_bytes,
                       counts);
     }
-    if (s.weight_bits > 0)
+    if (s.weight_bits > 0 && s.planes == 1)
         count_scales_of_weights(view, &s, tiles, phases, counts);
     count_parts(&s, tiles, counts);
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
     /* For each instruction the tensor cores read 64 rows of M, if lanes do not load them, and all columns of N. */
-    counts->work[TJ_PIPE_SHARED] =
-        (brought_bytes(&s, counts) + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (m_rows + s.bn) * s.bk * s.element_bytes) / TJ_LINE;
+    counts->work[TJ_PIPE_SHARED] = (brought_bytes(&s, counts) + tile_phases * (s.bm / TJ_WGMMA_ROWS) *
+                                                                    (m_rows + s.planes * s.bn) * s.bk * s.element_bytes) /
+                                   TJ_LINE;
     counts->barriers = is_alone ? counts->blocks : 0; /* as if every tile had its own block; clusters meet at their own */
 }

@@ -57,6 +57,8 @@ enum {
     SUM_BYTES = 4,
     QUAD_SUMS = 128,         /* of four lanes, in which each has 16 values of P */
     WEIGHT_REGISTERS = 16,   /* two units of k of 64 rows */
+    PLANES = 3,              /* of bf16, which hold each number of f32 */
+    PLANE_REGISTERS = 64,    /* two units of each plane, and the elements of one */
     WEIGHTS_BK = 128,        /* elements of k of a phase of weights */
     RING_BYTES = 192 * 1024, /* of shared memory, next to what is stored */
     BARRIER_BYTES = 8,
@@ -70,6 +72,8 @@ enum {
     BYTE_TRANSPOSER_REGISTERS = 104, /* because it holds 16 chunks instead of 4 */
     SPAN_REGISTERS = 16              /* more of those, where groups divide k */
 };
+
+enum { F32_BYTES = 4 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const operand_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const swap_choices[] = {"no", "yes", NULL}, *const pingpong_choices[] = {"no", "yes", NULL};
@@ -151,10 +155,13 @@ static const tj_param params[] = {
 static const char *const constraints[] = {
     "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8",
     "M and N of 16 bits have the same type, or one is weights of 8 or 4 bits, packed or from registers; e4m3: or of 4 bits",
+    "bf16 by f32: the f32 comes from registers, as M of the source, along k; no batch, no groups, no pack",
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
     "transpose=registers is for M of tf32 that lies across k, with release=late; N lies along k or is packed",
-    "transpose=registers is also for M of weights that lies along k: scales of 32, 64 or a multiple of 128 elements take it",
+    "transpose=registers is also for M of weights, or of f32, that lies along k: scales of 32, 64 or a multiple of 128 "
+    "elements "
+    "take it",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a part of k are waited for",
     "scales along k are for compute f32_fp8, for 32, 64 or a multiple of 128 elements; no transpose",
@@ -201,7 +208,7 @@ static int32_t weights_bk(const tj_wgmma_shape *s)
     const int64_t bytes = (int64_t)WEIGHTS_BK * (s->bn * s->element_bytes + s->bm * s->weight_bits / 8),
                   room = RING_BYTES / (s->blocks > 0 ? s->blocks : 1) - parts_bytes(s);
 
-    return s->element_bytes > 1 && (s->slices + 3) * bytes > room ? WEIGHTS_BK / 2 : WEIGHTS_BK;
+    return s->planes > 1 || (s->element_bytes > 1 && (s->slices + 3) * bytes > room) ? WEIGHTS_BK / 2 : WEIGHTS_BK;
 }
 
 /* Settle what depends on where the factors of M come from. */
@@ -211,8 +218,9 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
                in_turn = s->pingpong == TJ_WGMMA_PINGPONG;
     const int32_t all_rows = TJ_WGMMA_ROWS * s->multipliers;
 
-    s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8;
-    s->slices = loads_weights && !in_turn && s->bm > 0 && s->bm < all_rows ? all_rows / s->bm : 1;
+    s->weight_bits = !loads_weights ? 0 : tj_type_is_pair(view->m.type) ? 4 : 8 * tj_facts_of(view->m.type)->bytes;
+    s->planes = loads_weights && tj_wgmma_has_f32(view) ? PLANES : 1;
+    s->slices = loads_weights && s->planes == 1 && !in_turn && s->bm > 0 && s->bm < all_rows ? all_rows / s->bm : 1;
     s->wm = in_turn ? s->bm : s->bm * s->slices / (s->multipliers > 0 ? s->multipliers : 1);
     s->adds_parts = loads_weights && tj_wgmma_adds_parts(view);
     s->promotes = view->compute == TJ_COMPUTE_F32_FP8 && !loads_weights; /* the loop of weights adds parts itself */
@@ -226,7 +234,7 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
-    const int32_t *v = config->value, bytes = tj_facts_of(tj_widened_type(view, TJ_MATRIX_M))->bytes;
+    const int32_t *v = config->value, bytes = tj_facts_of(tj_wgmma_type(view, TJ_MATRIX_M))->bytes;
     tj_wgmma_shape s = {
         v[BM],    v[BN],   v[MULTIPLIERS], v[PINGPONG],           v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
         v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
@@ -333,6 +341,8 @@ tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, 
     const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes, bytes = s->bk * s->weight_bits / 8;
     const bool along_k = lies_along_k(view, is_m) || packs_transposed(view, s, is_m) || transposes(s, is_m);
 
+    if (is_m && s->planes > 1)
+        return (tj_wgmma_tile){bytes / TJ_WGMMA_LINE, across, TJ_WGMMA_LINE / F32_BYTES, TJ_WGMMA_LINE, true, false};
     if (is_m && s->weight_bits > 0)
         return (tj_wgmma_tile){1, across, bytes, bytes, true, false};
     return along_k ? (tj_wgmma_tile){s->bk / line, across, line, TJ_WGMMA_LINE, true, transposes(s, is_m)}
@@ -346,7 +356,7 @@ static bool has_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 
     const int32_t type = tj_problem_matrix(view, which)->type;
 
-    return (tj_widened_type(view, which) == type || (is_m && s->weight_bits > 0)) &&
+    return (tj_wgmma_type(view, which) == type || (is_m && s->weight_bits > 0)) &&
            !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
            tj_access_lines_are_multiples(view, which, CHUNK / tj_facts_of(type)->bytes);
 }
@@ -438,10 +448,11 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 {
-    return s->weight_bits > 0 ? WEIGHT_REGISTERS + s->scale_registers
-           : loads_m(s)       ? s->wm * s->bk / WARPGROUP
-           : s->scales_cols   ? s->bn / 4
-                              : 0;
+    return s->planes > 1        ? PLANE_REGISTERS
+           : s->weight_bits > 0 ? WEIGHT_REGISTERS + s->scale_registers
+           : loads_m(s)         ? s->wm * s->bk / WARPGROUP
+           : s->scales_cols     ? s->bn / 4
+                                : 0;
 }
 
 /* A line of a box has 16 bytes, and the last 16 bytes of a line of P are stored whole. */
@@ -531,11 +542,16 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
 
 static tj_status check_types(const tj_problem *view, tj_error *err)
 {
-    const int32_t m = tj_widened_type(view, TJ_MATRIX_M), n = tj_widened_type(view, TJ_MATRIX_N);
-    const tj_status status = tj_widen_check(view, "wgmma", err);
+    const int32_t m = tj_wgmma_type(view, TJ_MATRIX_M), n = tj_wgmma_type(view, TJ_MATRIX_N);
 
-    if (status != TJ_OK)
-        return status;
+    if (tj_meets_f32(view) && m != TJ_BF16)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma multiplies f32 by bf16, which has its exponents, and M is %s, N %s: use the family skinny or "
+            "tiled",
+            tj_type_name((tj_type)view->m.type), tj_type_name((tj_type)view->n.type));
+    if (!tj_meets_f32(view) && tj_widen_check(view, "wgmma", err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     if (tj_type_is_fp8(m) && view->compute != TJ_COMPUTE_F32_FP8)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -692,13 +708,13 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
     if (tj_stride_is_pointers(tj_problem_matrix(view, which)->stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family wgmma copies %c by a tensor map, which arrays of pointers do not have: use family mma", letter);
-    if (tj_widened_type(view, which) != tj_problem_matrix(view, which)->type)
+    if (tj_wgmma_type(view, which) != tj_problem_matrix(view, which)->type)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "family wgmma multiplies %s, and %c holds weights of %s: pack it (pack=%c, which widens them and needs fixed "
             "dimensions), load it to registers as M of the source (by swap and transpose=registers, if it lies along k in "
             "rows that begin at multiples of 16 bytes), or use family mma",
-            tj_facts_of(tj_widened_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
+            tj_facts_of(tj_wgmma_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
             is_m ? 'm' : 'n');
     if (lies_wrong(view, s, is_m) && !transposes(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -890,6 +906,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (status == TJ_OK)
         status = check_transpose(view, &s, false, err);
     if (status == TJ_OK)
+        status = tj_wgmma_check_f32(view, &s, err);
+    if (status == TJ_OK)
         status = tj_wgmma_check_parts(view, &s, err);
     if (status == TJ_OK)
         status = check_operand(view, &s, true, err);
@@ -992,12 +1010,16 @@ static bool loads_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_
 
 /*
  * Weights that come from registers keep lanes busy next to the tensor cores: two warpgroups that multiply, or more, and tiles of
- * many columns hide that.
+ * many columns hide that. f32 keeps them busy in small products too; and its tiles have so many bytes that pairs of blocks share
+ * them or their k, lest they wait for the L2, with a ring of three phases or more.
  */
 static bool widens_in_vain(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
 {
-    return (known > CLUSTER && (cluster_of(s) > 2 || (s->parts > 1 && !is_small(view)))) ||
-           (known > BN && (s->bn < 64 || s->bn % 32 != 0)) || (known > MULTIPLIERS && s->multipliers < 2 && !is_small(view)) ||
+    const bool is_f32 = s->planes > 1, is_paired = s->cluster_cols == 2 || s->parts > 1;
+
+    return (known > CLUSTER && (cluster_of(s) > 2 || (s->parts > 1 && !is_small(view)) || (is_f32 && !is_paired))) ||
+           (known > BLOCKS && is_f32 && stages_that_fit(view, *s) < 3) || (known > BN && (s->bn < 64 || s->bn % 32 != 0)) ||
+           (known > MULTIPLIERS && s->multipliers < 2 && (is_f32 || !is_small(view))) ||
            (known > PINGPONG && s->pingpong == TJ_WGMMA_PINGPONG) || (known > STAGES && s->stages > USUAL_STAGES);
 }
 
@@ -1062,9 +1084,9 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK || check_gathered(view, &s, NULL) != TJ_OK ||
            (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(view, &s, known)) || turns_in_vain(view, &s) ||
            packs_in_vain(view, &s) || check_transpose(view, &s, true, NULL) != TJ_OK ||
-           check_transpose(view, &s, false, NULL) != TJ_OK || tj_wgmma_check_parts(view, &s, NULL) != TJ_OK ||
-           check_operand(view, &s, true, NULL) != TJ_OK || check_operand(view, &s, false, NULL) != TJ_OK ||
-           (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
+           check_transpose(view, &s, false, NULL) != TJ_OK || tj_wgmma_check_f32(view, &s, NULL) != TJ_OK ||
+           tj_wgmma_check_parts(view, &s, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
+           check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BN && s.halves && !tj_is_scaled(view, TJ_MATRIX_P)) || /* wide tiles of 8-bit floats are for its blocks */
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
@@ -1116,7 +1138,7 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     char text[TJ_TEMPLATE_VALUE_BYTES];
 
     (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", cols, s->k_step, sum,
-                   wgmma_type(view, tj_widened_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
+                   wgmma_type(view, tj_wgmma_type(view, TJ_MATRIX_M)), wgmma_type(view, tj_wgmma_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "wgmma_name", text);
     tj_template_set(fill, "multiply_registers",
                     s->weight_bits > 0 ? "wgmma/multiply_weights.cuh"
@@ -1164,12 +1186,13 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
     const bool weights = is_m && s->weight_bits > 0, in_blocks = t.along_k && t.blocks > 1;
-    const char *const bring = is_m && s->gathers ? ""
-                              : weights          ? "wgmma/bring_weights.cuh"
-                              : t.squares        ? "wgmma/bring_squares.cuh"
-                              : in_blocks        ? "wgmma/bring_blocks_along.cuh"
-                              : t.along_k        ? "wgmma/bring_line.cuh"
-                                                 : "wgmma/bring_blocks.cuh";
+    const char *const bring = is_m && s->gathers      ? ""
+                              : is_m && s->planes > 1 ? "wgmma/bring_f32.cuh"
+                              : weights               ? "wgmma/bring_weights.cuh"
+                              : t.squares             ? "wgmma/bring_squares.cuh"
+                              : in_blocks             ? "wgmma/bring_blocks_along.cuh"
+                              : t.along_k             ? "wgmma/bring_line.cuh"
+                                                      : "wgmma/bring_blocks.cuh";
     tj_tensor_map *const map = &form->tensor_map[is_m ? TJ_MAP_M : TJ_MAP_N];
 
     *map = (tj_tensor_map){
@@ -1512,14 +1535,15 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
-    tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type) && s.weight_bits == 0, fill);
+    tj_widen_describe(view, (tj_widen_copies){0},
+                      tj_widens_weights(view->m.type, view->n.type) && !tj_meets_f32(view) && s.weight_bits == 0, fill);
     describe_map(view, &s, &pack, true, fill, form);
     describe_map(view, &s, &pack, false, fill, form);
     describe_cluster(view, &s, fill, form);
     if (!fill)
         return NULL;
     tj_maps_describe(view, tj_step_product(form), prepares(&s) ? "came" : "full", fill);
-    tj_maps_list_args(view, form->is_swapped, s.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
+    tj_maps_list_args(view, form->is_swapped, s.planes > 1, s.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
                       tj_step_product(form));
     tj_template_set_int(fill, "BM", s.bm);
     tj_template_set_int(fill, "BN", s.bn);

@@ -34,9 +34,10 @@ typedef struct tj_wgmma_shape {
     int32_t cluster_rows, cluster_cols; /* tiles of a cluster: of one column, which share N, or of one row, with M */
     int32_t parts;                      /* blocks of a cluster that share the k of a tile */
     int32_t slices;                     /* multipliers of weights that share the k of a tile, whose phases they take in turns */
-    int32_t weight_bits;                /* of M, whose weights come from registers; 0: they do not */
+    int32_t weight_bits;                /* of M, whose weights, or f32, come from registers; 0: they do not */
+    int32_t planes;                     /* of 16 bits, in which M is multiplied: 3 of f32, else 1 */
     int32_t scale_registers;            /* for the scales of many parts of a phase */
-    bool adds_parts;                    /* weights have scales along k, which multiply parts of a sum in f32 */
+    bool adds_parts;                    /* parts of a sum are added in f32, multiplied by scales of weights along k */
     int32_t part_rows;                  /* whose sums of a part a warpgroup has at once: 64, or all if parts are long */
     bool promotes;                      /* tensor cores sum a part of k; the thread adds its accumulators in f32 */
     bool halves;                        /* it does so for one half of the columns after the other */
@@ -48,11 +49,23 @@ typedef struct tj_wgmma_shape {
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
 } tj_wgmma_shape;
 
-/** Does the source's M hold weights of 8 or 4 bits, and N what they are multiplied by? */
+/** Does the source's M hold f32, and N bf16? Three planes of bf16 then hold each element of M exactly. */
+static inline bool tj_wgmma_has_f32(const tj_problem *view)
+{
+    return view->m.type == TJ_F32 && view->n.type == TJ_BF16;
+}
+
+/** Does the source's M come to registers, to be converted there: weights of 8 or 4 bits, or f32 that meets bf16? */
 static inline bool tj_wgmma_has_weights(const tj_problem *view)
 {
-    return tj_is_weights(view, TJ_MATRIX_M);
+    return tj_wgmma_has_f32(view) || (tj_is_weights(view, TJ_MATRIX_M) && view->m.type != TJ_F16 && view->m.type != TJ_BF16);
 }
+
+/** Return the type of M or N as the tensor cores multiply it. */
+int32_t tj_wgmma_type(const tj_problem *view, tj_which which);
+
+/** Refuse what the tensor cores do not multiply f32 by, and f32 that does not come from registers. */
+tj_status tj_wgmma_check_f32(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
 
 /**
  * Refuse repacked weights, and weights with scales along k, that do not come from registers; and parts that a phase of these does

@@ -63,6 +63,12 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {2, 1, 64, 32, 2, 1, 1},
     {2, 1, 64, 64, 2, 1, 1},
     {2, 1, 128, 64, 2, 1, 1},
+    /* bf16 by f32, whose blocks share the wide f32 */
+    {2, TJ_WGMMA_M2, 128, 64, 2, 1, 1},
+    {2, TJ_WGMMA_M2, 128, 128, 2, 1, 1},
+    {2, TJ_WGMMA_M2, 128, 96, 2, 1, 1},
+    {2, TJ_WGMMA_K2, 128, 64, 2, 1, 1},
+    {2, 1, 64, 0, 1, 1, 8},
 };
 
 const tj_family_values tj_wgmma_start = {sizeof rows / sizeof rows[0], rows};

@@ -8,6 +8,9 @@
  * the sum multiplied by 8: a scale of 2^127 times a weight would be too large for bf16.
  *
  * Weights of 4 bits that meet e4m3 become e4m3, four to a register. Each part of k, a phase at most, has sums of its own then.
+ *
+ * f32 that meets bf16 takes the same way, as three planes of bf16, which hold all its bits: high, middle and low. Tensor cores add
+ * up the products of a unit of k, the small ones first, and threads the units. docs/f32-split.md counts the roundings.
  */
 #include "form.h"
 
@@ -56,18 +59,45 @@ static bool has_powers(const tj_problem *view)
            tj_scale_of(view, TJ_MATRIX_M)->type == TJ_E8M0;
 }
 
+int32_t tj_wgmma_type(const tj_problem *view, tj_which which)
+{
+    const bool has_bf16 = view->m.type == TJ_BF16 || view->n.type == TJ_BF16;
+
+    return tj_meets_f32(view) && has_bf16 ? TJ_BF16 : tj_widened_type(view, which);
+}
+
+tj_status tj_wgmma_check_f32(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    if (!tj_meets_f32(view) || s->planes > 1) {
+        if (s->planes > 1 && (view->batch != 1 || s->pack != TJ_WGMMA_NONE))
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "family wgmma multiplies f32 by bf16 in one product, of lines that begin at multiples of 16 bytes, and "
+                "%s: use family tiled",
+                view->batch != 1 ? "the problem has a batch" : "pack is for others");
+        return TJ_OK;
+    }
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family wgmma takes f32 next to bf16 from registers as M of the source: use %s, or family skinny or tiled",
+                   tj_wgmma_has_f32(view)
+                       ? "transpose=registers without pack, and an f32 along k whose lines begin at multiples "
+                         "of 16 bytes"
+                   : s->swapped ? "swap=no"
+                                : "swap=yes");
+}
+
 bool tj_wgmma_takes_scales_of_weights(const tj_problem *view)
 {
     const tj_which weights = tj_is_weights(view, TJ_MATRIX_M) ? TJ_MATRIX_M : TJ_MATRIX_N,
                    other = weights == TJ_MATRIX_M ? TJ_MATRIX_N : TJ_MATRIX_M;
 
-    return tj_widens_weights(view->m.type, view->n.type) && !tj_scales_along_k(view, other) &&
+    return tj_widens_weights(view->m.type, view->n.type) && !tj_meets_f32(view) && !tj_scales_along_k(view, other) &&
            tj_scale_of(view, other)->zero == 0 && has_differences(view, weights);
 }
 
 bool tj_wgmma_adds_parts(const tj_problem *view)
 {
-    return tj_widens_to_fp8(view) || (tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view));
+    return tj_widens_to_fp8(view) || tj_wgmma_has_f32(view) || (tj_scales_along_k(view, TJ_MATRIX_M) && !folds(view));
 }
 
 static tj_status check_order(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -229,8 +259,11 @@ static void describe_scales_of_sums(const tj_problem *view, const tj_wgmma_shape
                               : "if (phase + 1 < phases)\n    load_scale(phase + 1, unit * UNIT / SCALE_K, row);\n");
     tj_template_set(fill, "sum_scale_t", scales ? tj_facts_of(tj_scale_of(view, TJ_MATRIX_M)->type)->cuda : "");
     tj_template_set(fill, "scales_of_sums", scales ? "wgmma/scales_of_sums.cuh" : "");
-    tj_template_set(fill, "times_scale", scales ? "that times the scale" : "that");
-    tj_template_set(fill, "part_of_sum", scales ? "static_cast<float>(scale[unit * UNIT / SCALE_K][r]) * part" : "part");
+    tj_template_set(fill, "times_scale", scales || s->planes > 1 ? "that times the scale" : "that");
+    tj_template_set(fill, "part_of_sum",
+                    scales          ? "static_cast<float>(scale[unit * UNIT / SCALE_K][r]) * part"
+                    : s->planes > 1 ? "F32_SCALE * part"
+                                    : "part");
 }
 
 /* Describe the scales and zero points of a phase, and what becomes of factors. clips_rows: rows may lie outside M. */
@@ -296,8 +329,16 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
                    at, round);
     (void)snprintf(ends, sizeof ends, "unit + 1 == UNITS && (%s %% SCALE_K + %s >= SCALE_K || phase + %s >= phases)", at, round,
                    slices ? "SLICES" : "1");
-    tj_template_set(fill, "has_begun", is_phase ? "unit > 0" : is_long ? begun : "unit * UNIT % SCALE_K > 0");
-    tj_template_set(fill, "ends_part", is_phase ? "unit + 1 == UNITS" : is_long ? ends : "(unit + 1) * UNIT % SCALE_K == 0");
+    tj_template_set(fill, "has_begun",
+                    s->planes > 1 ? "false"
+                    : is_phase    ? "unit > 0"
+                    : is_long     ? begun
+                                  : "unit * UNIT % SCALE_K > 0");
+    tj_template_set(fill, "ends_part",
+                    s->planes > 1 ? "true"
+                    : is_phase    ? "unit + 1 == UNITS"
+                    : is_long     ? ends
+                                  : "(unit + 1) * UNIT % SCALE_K == 0");
 }
 
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
@@ -307,6 +348,7 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     char first[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
+    tj_template_set_flag(fill, "m_planes", s->planes > 1);
     tj_template_set(fill, "line_t", tj_template_get(fill, s->weight_bits > 0 ? "n_t" : "m_t"));
     tj_template_set_flag(fill, "adds_parts", s->adds_parts);
     tj_template_set(fill, "unfold",
@@ -319,29 +361,48 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     describe_scales(view, s, clips_rows, fill);
     describe_parts(view, s, fill);
     tj_template_set(fill, "take_factors",
-                    fours      ? "wgmma/take_fours.cuh"
-                    : repacked ? "wgmma/take_repacked.cuh"
-                    : pairs    ? "wgmma/take_4.cuh"
-                               : "wgmma/take_8.cuh");
+                    s->planes > 1 ? "wgmma/take_f32.cuh"
+                    : fours       ? "wgmma/take_fours.cuh"
+                    : repacked    ? "wgmma/take_repacked.cuh"
+                    : pairs       ? "wgmma/take_4.cuh"
+                                  : "wgmma/take_8.cuh");
     tj_template_set(fill, "UNIT", fours ? "K_STEP" : "2 * K_STEP");
     tj_template_set(fill, "unit_steps", fours ? "1" : "2");
+    tj_template_set(fill, "factors_of_unit",
+                    s->planes > 1 ? "unsigned int[3][2][4]"
+                    : fours       ? "unsigned int[1][4]"
+                                  : "unsigned int[2][4]");
+    tj_template_set(fill, "stored_m",
+                    s->planes > 1 ? "float M[BK * 4 / M_LINE][BM][M_LINE / 4]" : "unsigned char M[BM][M_LINE]");
     tj_template_set(fill, "factors_lie",
-                    fours      ? "wgmma/lie_in_fours.cuh"
-                    : repacked ? "wgmma/lie_repacked.cuh"
-                               : "wgmma/lie_in_twos.cuh");
+                    s->planes > 1 ? "wgmma/lie_as_f32.cuh"
+                    : fours       ? "wgmma/lie_in_fours.cuh"
+                    : repacked    ? "wgmma/lie_repacked.cuh"
+                                  : "wgmma/lie_in_twos.cuh");
     tj_template_set(fill, "PART_ROWS", tj_wgmma_has_long_parts(view, s) ? "TM" : "2");
-    tj_template_set(fill, "m_line", pairs ? "BK / 2" : "BK");
+    tj_template_set(fill, "m_line", s->planes > 1 ? "128" : pairs ? "BK / 2" : "BK");
     tj_template_set_int(fill, "m_bytes", line);
-    tj_template_set(fill, "UNIT_BYTES", pairs ? "UNIT / 2" : "UNIT");
+    tj_template_set(fill, "n_bytes", s->bk * s->element_bytes > TJ_WGMMA_LINE ? "twice 128" : "128");
+    tj_template_set(fill, "UNIT_BYTES", s->planes > 1 ? "BM * M_LINE" : pairs ? "UNIT / 2" : "UNIT");
+    tj_template_set(fill, "unit_place",
+                    s->planes > 1 ? "m_first + piece % UNITS * UNIT_BYTES" : "(m_first ^ piece % UNITS * UNIT_BYTES)");
+    tj_template_set(fill, "exact_n", view->n.layout == TJ_ROW_MAJOR ? "N[kk * ld_n + Col]" : "N[Col * ld_n + kk]");
+    tj_template_set(fill, "first_row", s->planes > 1 ? "M[0][m_row]" : "M[m_row]");
+    tj_template_set(fill, "exact_begin", is_split(s) ? "k_begin" : "0");
     tj_template_set(fill, "stored_k", pairs ? "kk / 2" : "kk");
-    (void)snprintf(first, sizeof first, repacked ? "(%s * 16 + lane %% 4 * 4)" : "%s * 16",
-                   line == TJ_WGMMA_LINE       ? "m_row % 8"
+    (void)snprintf(first, sizeof first,
+                   s->planes > 1 ? "(%s ^ lane %% 4 / 2 ^ m_row %% 2 * 4) * 16 ^ lane %% 2 * 8"
+                   : repacked    ? "(%s * 16 + lane %% 4 * 4)"
+                                 : "%s * 16",
+                   line >= TJ_WGMMA_LINE       ? "m_row % 8"
                    : line == TJ_WGMMA_LINE / 2 ? "m_row / 2 % 4"
                                                : "m_row / 4 % 2");
     tj_template_set(fill, "first_chunk", first);
-    tj_template_set_flag(fill, "selects", !repacked);
+    tj_template_set_flag(fill, "selects", !repacked && s->planes == 1);
     tj_template_set(fill, "of_first",
-                    repacked ? "this lane's word of the first chunk of the row" : "the first chunk of the row");
+                    s->planes > 1 ? "the lane's first pair of the row, or, in an odd row, of its second step"
+                    : repacked    ? "this lane's word of the first chunk of the row"
+                                  : "the first chunk of the row");
     tj_template_set(fill, "select",
                     fours   ? "lane % 4 * 0x22 + 0x10"
                     : pairs ? "lane % 4 + 0x4440"
