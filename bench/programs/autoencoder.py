@@ -62,7 +62,7 @@ def main():
     training = Training()
     clock = harness.Wall(training.wait, jax.devices()[0].device_kind)
     harness.run(clock, [harness.Case("JAX autoencoder, f32", f"training step, {IMAGES} images", training.step, training.look,
-                                     {"losses": 1e-3}, steps=(10, 50, 50))], chosen.tiny)
+                                     {"losses": 1e-3}, harness.SHORT)], chosen.tiny)
 
 
 if __name__ == "__main__":

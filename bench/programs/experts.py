@@ -36,7 +36,8 @@ def main():
              ("a prompt of 2048 tokens", Forward(model, 1, 8 if chosen.tiny else 2048))]
     # A last bit may send a token to another expert, so two right runs differ by more than in a dense model.
     harness.run(harness.torch_clock(chosen.tiny), [
-        harness.Case("Qwen3-MoE, 4 layers", name, case.step, case.look, {"logits": 1e-1}) for name, case in cases], chosen.tiny)
+        harness.Case("Qwen3-MoE, 4 layers", name, case.step, case.look, {"logits": 1e-1}, steps=(10, 30, 100))
+        for name, case in cases], chosen.tiny)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class Training:
 
     def look(self):
         """The steps before the pause are compared; after them the same batch is learnt by heart, and runs drift apart."""
-        return {"losses": torch.stack(self.losses[:10]), "later losses": torch.stack(self.losses[29::30] or self.losses[-1:])}
+        return {"losses": torch.stack(self.losses[:10]), "later losses": torch.stack(self.losses[29:90:30] or self.losses[-1:])}
 
     def last(self):
         return {"last loss": self.losses[-1]}
@@ -67,8 +67,8 @@ def main():
     training, generation = Training(), Generation()
     harness.run(harness.torch_clock(chosen.tiny), [
         harness.Case("GPT-2", f"training step, {BATCH} x {TOKENS} tokens", training.step, training.look, {"losses": 5e-3},
-                     steps=(10, 50, 30), look_at_graph=training.last),
-        harness.Case("GPT-2", f"generation of {NEW} tokens", generation.step, generation.look, {"logits": 3e-2}, steps=(1, 1, 5),
+                     steps=(10, 50, 60), look_at_graph=training.last),
+        harness.Case("GPT-2", f"generation of {NEW} tokens", generation.step, generation.look, {"logits": 3e-2}, steps=(1, 1, 10),
                      graph=False),
     ], chosen.tiny)
 

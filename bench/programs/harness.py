@@ -17,12 +17,13 @@ import numpy
 
 PAUSE_SECONDS = 4
 SAMPLE = 64  # values of a result that the line holds; the digest is of all
+SHORT = (10, 30, 300)  # steps of a case whose step takes less than 5 ms: the noise of the host may double dozens in a row
 
 
 class Case:
     """A step to time.
 
-    look: returns a dictionary of arrays that the steps computed, by name.
+    look: returns a dictionary of arrays that the steps computed, by name; those that are judged do not depend on the number of timed steps.
     bounds: the largest relative difference, by name, that two runs may have; names that are left out are printed, not judged.
     steps: the numbers of steps before the pause, after it, and timed.
     graph: whether to capture the step. look_at_graph: as look, after replays.

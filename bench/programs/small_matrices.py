@@ -64,8 +64,9 @@ def main():
     random = numpy.random.default_rng(0)
     kalman, elements = Kalman(random), Elements(random)
     harness.run(harness.Wall() if chosen.tiny else harness.CupyEvents(), [
-        harness.Case("CuPy", f"{FILTERS} Kalman filters, f32", kalman.step, kalman.look, {"states": 1e-4, "covariances": 1e-4}),
-        harness.Case("CuPy", f"{ELEMENTS} finite elements, f64", elements.step, elements.look, {"stiffness": 1e-12}),
+        harness.Case("CuPy", f"{FILTERS} Kalman filters, f32", kalman.step, kalman.look, {"states": 1e-4, "covariances": 1e-4},
+                     harness.SHORT),
+        harness.Case("CuPy", f"{ELEMENTS} finite elements, f64", elements.step, elements.look, {"stiffness": 1e-12}, harness.SHORT),
     ], chosen.tiny)
 
 
