@@ -10,6 +10,10 @@ enum { OF_M = -1 /* the type of M */ };
     {                                                \
         type, TJ_SCALES_ROW_BY_ROW, 0, 0, rows, k, 0 \
     }
+#define NVFP4                                         \
+    {                                                 \
+        TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0 \
+    }
 #define GROUPS_OF(k, zero)                             \
     {                                                  \
         OF_M, TJ_SCALES_PART_BY_PART, zero, 0, 1, k, 0 \
@@ -24,7 +28,9 @@ static const struct {
     {"fp8_block_1d", TJ_E4M3, TJ_E4M3, TJ_BF16, TJ_COMPUTE_F32_FP8, {ROWS_OF(TJ_F32, 1, 128), ROWS_OF(TJ_F32, 1, 128)}},
     {"mxfp8", TJ_E4M3, TJ_E4M3, TJ_BF16, TJ_COMPUTE_F32_FP8, {ROWS_OF(TJ_E8M0, 1, 32), ROWS_OF(TJ_E8M0, 1, 32)}},
     {"mxfp4", 0, TJ_E2M1, 0, 0, {{0}, ROWS_OF(TJ_E8M0, 1, 32)}},
-    {"nvfp4", 0, TJ_E2M1, 0, 0, {{0}, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0}}},
+    {"mxfp4_w4a4", TJ_E2M1, TJ_E2M1, TJ_BF16, 0, {ROWS_OF(TJ_E8M0, 1, 32), ROWS_OF(TJ_E8M0, 1, 32)}},
+    {"nvfp4", 0, TJ_E2M1, 0, 0, {{0}, NVFP4}},
+    {"nvfp4_w4a4", TJ_E2M1, TJ_E2M1, TJ_BF16, 0, {NVFP4, NVFP4}},
     {"w4g128", 0, TJ_S4, 0, 0, {{0}, GROUPS_OF(128, 0)}},
     {"w4g32z", 0, TJ_U4, 0, 0, {{0}, GROUPS_OF(32, TJ_U4)}},
     {"w8", 0, TJ_S8, 0, 0, {{0}, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 0, 0}}},

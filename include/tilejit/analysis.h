@@ -44,6 +44,8 @@ typedef enum tj_pipe {
     TJ_PIPE_TENSOR_F64,
     TJ_PIPE_TENSOR_S8,
     TJ_PIPE_TENSOR_FP8,
+    TJ_PIPE_TENSOR_MXFP8, /**< 8-bit floats with block scales in the instruction, and e2m1 likewise: */
+    TJ_PIPE_TENSOR_FP4,
     /* the rest of a multiprocessor */
     TJ_PIPE_ISSUE,
     TJ_PIPE_SHARED, /**< shares its hardware with the L1, so their times add up */

@@ -99,6 +99,7 @@ mma(
     #include "mma/store_either.cuh"
 
     //@| #include "mma/parts.cuh"  //@ only adds_parts
+    //@| #include "mma/block_scales.cuh"  //@ only scales_products
     // load: the fragments of one step, for the rows and columns of this warp.
     fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ m_halves_of for m[2]  //@ n_halves_of for n[2]
     const auto load = [&](const phase_t &from, int step) {
@@ -110,6 +111,7 @@ mma(
     sum_t sum[TM][TN] = {};
     //@| #include "mma/add_part.cuh"  //@ only adds_parts
     const auto multiply = [&](int step) {  //@ which_step for int step
+        //@| #include "mma/which_scales.cuh"  //@ only scales_products
 #pragma unroll
         for (int r = 0; r < WM / 16; ++r)
 #pragma unroll
@@ -117,7 +119,7 @@ mma(
                 // To and fro, so that a fragment in two neighbouring products is read once.
                 const int c = r % 2 == 0 ? i : WN / 8 - 1 - i;
                 const int col = 2 * c, next = col + 1;  //@ col_of_product for 2 * c  //@ next_of_product for col + 1;
-                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]  //@ products for sum  //@ products for sum  //@ products for sum  //@ products for sum
+                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]  //@ by_scales for [c]  //@ products for sum  //@ products for sum  //@ products for sum  //@ products for sum
             }
         //@| #include "mma/sum_m.cuh"  //@ sum_others
     };

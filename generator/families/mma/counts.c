@@ -20,12 +20,14 @@
  */
 enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4 };
 
-int32_t tj_mma_pipe(const tj_problem *view)
+int32_t tj_mma_pipe(const tj_problem *view, const tj_mma_shape *s)
 {
     static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64};
 
     const int32_t type = tj_leading_type(view->m.type, view->n.type);
 
+    if (tj_mma_scales_products(s))
+        return tj_mma_is_fp4(view) ? TJ_PIPE_TENSOR_FP4 : TJ_PIPE_TENSOR_MXFP8;
     return type == TJ_F16         ? TJ_PIPE_TENSOR_F16
            : type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
            : tj_type_is_fp8(type) ? TJ_PIPE_TENSOR_FP8
@@ -347,7 +349,7 @@ static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const o
  */
 static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, const operand *o)
 {
-    if (tj_mma_pipe(view) == TJ_PIPE_TENSOR_FP8)
+    if (tj_mma_pipe(view, s) == TJ_PIPE_TENSOR_FP8)
         return s->wm * s->wn / 128;
     return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps : 0;
 }
@@ -404,6 +406,17 @@ static void count_parts(const tj_problem *view, const tj_mma_shape *s, int64_t p
     }
 }
 
+/* read_words: of each warp, for the rows or columns of its tile. phases: of all blocks together. */
+static void count_block_scales(const tj_problem *view, const tj_mma_shape *s, int64_t phases, tj_counts *counts)
+{
+    const int64_t words = phases * (s->threads / TJ_WARP) * tj_mma_scale_words(view, s);
+
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (tj_scales_along_k(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))
+            tj_scales_count_along_k(view, words * ((is_m ? s->wm : s->wn) > TJ_WARP ? is_m ? s->wm : s->wn : TJ_WARP),
+                                    &counts->load_scales);
+}
+
 /* sum_m, sum_n: the fragments of what has no zero points, by ones: of each warp, for one step. */
 static int64_t products_with_ones(const tj_problem *view, const tj_mma_shape *s, int64_t block_phases)
 {
@@ -446,7 +459,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     const bool is_tf32 = view->compute == TJ_COMPUTE_TF32;
     const bool is_async = m.tile.pass == TJ_MMA_PAST || n.tile.pass == TJ_MMA_PAST;
 
-    counts->pipe = tj_mma_pipe(view);
+    counts->pipe = tj_mma_pipe(view, &s);
     if (counts->pipe == TJ_PIPE_TENSOR_F64)
         counts->model = &tj_model_mma_f64;
     counts->phase =
@@ -465,7 +478,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
         (block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) + products_with_ones(view, &s, block_phases)) * (s.bk / s.k_step);
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
-    counts->truncates = view->compute == TJ_COMPUTE_F32_FP8;
+    counts->truncates = view->compute == TJ_COMPUTE_F32_FP8 && !tj_mma_scales_products(&s);
     if (counts->pipe == TJ_PIPE_TENSOR_FP8)
         counts->halves =
             halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + (tj_mma_writes_halves(&s) ? 1 : 4) * counts->mma;
@@ -490,7 +503,9 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
             if (tj_mma_widens_copies(view, &s, &(is_m ? &m : &n)->tile, is_m))
                 tj_widen_count(view, block_phases * (is_m ? m : n).tile.lines * (is_m ? m : n).tile.line, counts);
     }
-    if (tj_mma_part_k(view) > 0)
+    if (tj_mma_scales_products(&s))
+        count_block_scales(view, &s, block_phases, counts);
+    if (tj_mma_part_k(view, &s) > 0)
         count_parts(view, &s, block_phases * tj_mma_parts(view, &s), counts);
     if (s.slices > 1)
         count_slices(&s, counts);

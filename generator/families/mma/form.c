@@ -13,6 +13,9 @@
  * begin at multiples of 4 bytes, weights of 8 bits are widened on the way to shared memory, and those of 4 bits are packed. All
  * later code sees 16 bits.
  *
+ * On sm_120a the instruction may multiply by block scales (scales=instruction): of 8-bit floats and, in no other way, of e2m1, whose
+ * pairs lie in shared memory as they are stored.
+ *
  * Copies that cp.async cannot make pass through registers: lines that do not begin at multiples of 4 bytes, element by element;
  * and, with copy=registers, all tiles, because sm_75 has no cp.async. On sm_75 such a source uses the smaller products that
  * sm_75 has.
@@ -42,17 +45,19 @@ enum { ZERO_BYTES = 160 };     /* of the line that fetches a zero point */
 enum { LEAST_COPY = 4, LEAST_WEIGHTS = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
-                         *const transpose_choices[] = {"no", "yes", NULL};
+                         *const transpose_choices[] = {"no", "yes", NULL},
+                         *const scales_choices[] = {"sums", "instruction", NULL};
 
 /* The values that a tuner tries where powers of two would be too many or too few. */
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
                      groups_tried[] = {1, 8, 0}, widths_tried[] = {16, 0}, vectors_tried[] = {4, 0},
                      edges_tried[] = {16, 32, 64, 128, 256, 0}, warps_tried[] = {16, 32, 64, 0},
                      slices_tried[] = {1, 2, 4, 8, 0},
+                     scales_tried[] = {TJ_MMA_SCALES_OF_SUMS, TJ_MMA_SCALES_IN_INSTRUCTION, 0},
                      packs_tried[] = {TJ_MMA_PACK_NONE, TJ_MMA_PACK_M, TJ_MMA_PACK_N, TJ_MMA_PACK_BOTH, 0};
 
 /* in this order: */
-enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, SLICES, WIDTH, VECTOR, GROUP, ROWS, TRANSPOSE };
+enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, SLICES, SCALES, WIDTH, VECTOR, GROUP, ROWS, TRANSPOSE };
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 0, NULL, edges_tried},
@@ -76,6 +81,11 @@ static const tj_param params[] = {
      1, 2, 0, load_choices, NULL, TJ_PARAM_ORDER},
     {"slices", "warps that share a tile and multiply parts of each phase, of as many steps: BK grows with them", 1, 8, 1, NULL,
      slices_tried},
+    {"scales",
+     "scales along k multiply: sums, those of a part of k; instruction, the products, by the tensor cores of sm_120a, which "
+     "takes "
+     "ones for 8-bit floats without such scales",
+     1, 2, 0, scales_choices, scales_tried},
     {"width", "most elements of M and N that one copy takes, as far as 16 bytes go; 1 asks for no alignment of them", 1, 16, 16,
      NULL, widths_tried, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
@@ -88,11 +98,14 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute tf32",
+    "f16, bf16, f64 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute tf32; "
+    "e2m1 by e2m1 along k, on sm_120a",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
     "1 to 32 warps: one for each warp tile, and slice",
     "scales along k are for a multiple of the BK elements of a phase each, or BK is a multiple of those",
+    "scales=instruction: 8-bit floats with scales of e8m0 for 32 elements or without, and e2m1, also of e4m3 for 16; steps=4 "
+    "or 8",
     "a thread has registers for at most 128 sums (of parts of k twice), for fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes (weights: 8 or 4) if each line begins at a multiple of them, else elements one by one",
@@ -109,11 +122,11 @@ static const char *const constraints[] = {
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(tj_leading_type(view->m.type, view->n.type))->bytes;
-    tj_mma_shape s = {v[BM],   v[BN],   v[STEPS],  v[WM],    v[WN],     v[SPLITS], v[STAGES], v[BLOCKS],   v[COPY],
-                      v[PACK], v[LOAD], v[SLICES], v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
+    tj_mma_shape s = {v[BM],   v[BN],   v[STEPS],  v[WM],     v[WN],    v[SPLITS], v[STAGES], v[BLOCKS], v[COPY],
+                      v[PACK], v[LOAD], v[SLICES], v[SCALES], v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
 
     s.element_bytes = bytes;
-    s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
+    s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes * (tj_mma_is_fp4(view) ? 2 : 1);
     s.slices = s.slices > 0 ? s.slices : 1; /* not settled yet */
     s.slice_k = s.steps * s.k_step;
     s.bk = s.slices * s.slice_k;
@@ -258,6 +271,9 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
         t.bytes = 1;
         t.line /= numbers;
         t.neighbours = along_k ? 1 : 2 * numbers;
+    } else if (tj_mma_is_fp4(view)) {
+        t.line /= 2;
+        t.neighbours = 1;
     } else {
         t.load = loads_words(view, s) && !tj_has_repacked(view) ? TJ_MMA_RUNS : t.load;
         t.neighbours = t.load == TJ_MMA_BYTES ? 2 : 1;
@@ -307,16 +323,18 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
     return stages > sums ? stages : sums;
 }
 
-int32_t tj_mma_part_k(const tj_problem *view)
+int32_t tj_mma_part_k(const tj_problem *view, const tj_mma_shape *s)
 {
     const int32_t part = tj_scale_k(view);
 
+    if (tj_mma_scales_products(s))
+        return 0;
     return view->compute == TJ_COMPUTE_F32_FP8 ? tj_greatest_divisor(part, MOST_TRUNCATED) : part;
 }
 
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->wm * s->wn / WARP * (tj_mma_part_k(view) > 0 ? 2 : 1);
+    return s->wm * s->wn / WARP * (tj_mma_part_k(view, s) > 0 ? 2 : 1);
 }
 
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
@@ -325,8 +343,10 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
     const int32_t fragments =
         (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 || loads_words(view, s) ? 2 : 1);
 
-    return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments + (tj_mma_has_float_zeros(view, true) ? s->wn / 2 : 0) +
-           (tj_mma_has_float_zeros(view, false) ? s->wm / 4 : 0);
+    const int32_t scales = tj_mma_scales_products(s) ? 2 * tj_mma_scale_words(view, s) * (s->wm + s->wn + WARP) / WARP : 0;
+
+    return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments + scales +
+           (tj_mma_has_float_zeros(view, true) ? s->wn / 2 : 0) + (tj_mma_has_float_zeros(view, false) ? s->wm / 4 : 0);
 }
 
 /* Registers of a copy in flight: its elements, each in a register of its own if gathered, and its address. */
@@ -375,10 +395,40 @@ static const char *mma_type(const tj_problem *view, int32_t type)
     return view->compute == TJ_COMPUTE_TF32 ? "tf32" : tj_facts_of(type)->name;
 }
 
+/* Does the instruction take the scales of M, or of N? k: the elements of k of those of the other, or 0. */
+static bool suits_scale(const tj_problem *view, const tj_scale *scale)
+{
+    if (scale->k == 0)
+        return scale->rows <= 1 && scale->zero == 0;
+    return scale->k == tj_scale_k(view) && scale->zero == 0 &&
+           (scale->type == TJ_E8M0 ? scale->k == 32 : scale->type == TJ_E4M3 && scale->k == 16 && tj_mma_is_fp4(view));
+}
+
+static bool is_even(tj_dim dim)
+{
+    return dim.mode == TJ_DIM_FIXED ? dim.extent % 2 == 0 : dim.multiple_of > 1 && dim.multiple_of % 2 == 0;
+}
+
+/* Can products be multiplied by scales in the instruction, which takes ones where there are none? */
+static bool suits_instruction(const tj_problem *view)
+{
+    const bool are_fp8 = tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type),
+               are_fp4 = tj_mma_is_fp4(view) && is_even(view->k) && lies_along_k(view, true) && lies_along_k(view, false);
+
+    return (are_fp8 || are_fp4) && suits_scale(view, tj_scale_of(view, TJ_MATRIX_M)) &&
+           suits_scale(view, tj_scale_of(view, TJ_MATRIX_N));
+}
+
 static tj_status check_type(const tj_problem *view, tj_error *err)
 {
     const tj_status status = tj_widen_check(view, "mma", err);
 
+    if (tj_type_is_pair(view->m.type) && tj_type_is_pair(view->n.type) && !suits_instruction(view))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family mma multiplies 4 bits by 4 bits for e2m1, both along k, with an even k and scales of e8m0 for 32 "
+            "elements or e4m3 for 16, or none: use the family %s",
+            TJ_SAFE_FAMILY->name);
     if (status != TJ_OK || view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
         return status;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -417,6 +467,8 @@ static bool takes_scales(const tj_problem *view)
     const bool are_fp8 =
         tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)) && tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_N));
 
+    if (tj_mma_is_fp4(view))
+        return suits_instruction(view);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
         const tj_scale *const scale = tj_scale_of(view, which);
 
@@ -433,7 +485,7 @@ static bool takes_scales(const tj_problem *view)
 
 int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
 {
-    const int32_t part = tj_mma_part_k(view);
+    const int32_t part = tj_mma_part_k(view, s);
 
     return part == 0 || part >= s->slice_k ? 1 : s->slice_k / part;
 }
@@ -441,7 +493,7 @@ int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s)
 /* A slice of a phase must have whole parts of k, each of whole steps, or be part of one. */
 static tj_status check_parts(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
-    const int32_t part = tj_mma_part_k(view), least = params[STEPS].minimum * s->k_step;
+    const int32_t part = tj_mma_part_k(view, s), least = params[STEPS].minimum * s->k_step;
 
     if (part % s->k_step == 0 && (part % s->slice_k == 0 || (part > 0 && s->slice_k % part == 0)))
         return TJ_OK;
@@ -480,7 +532,7 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
                        s->wn, s->threads / WARP, MOST_WARPS);
     if (sum_registers(view, s) > MOST_SUM_REGISTERS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d sums does not fit the registers: %d are the most",
-                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (tj_mma_part_k(view) > 0 ? 2 : 1));
+                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view) / (tj_mma_part_k(view, s) > 0 ? 2 : 1));
     return check_parts(view, s, err);
 }
 
@@ -566,6 +618,34 @@ static bool is_widened_on_its_way(const tj_problem *view, const tj_mma_shape *s,
     return holds_pairs(view, is_m) && tj_mma_widens_copies(view, s, &t, is_m);
 }
 
+static tj_status check_scales(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    if (!tj_mma_scales_products(s)) {
+        if (!tj_mma_is_fp4(view))
+            return TJ_OK;
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "M and N are e2m1, which tensor cores multiply with scales=instruction alone: leave scales open");
+    }
+    if (!suits_instruction(view))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "scales=instruction is for 8-bit floats and e2m1, with scales of e8m0 for 32 elements of k (e2m1: also of e4m3 "
+            "for 16) or without scales along k, and not for this problem: use scales=sums");
+    if (s->steps % 4 != 0 && !tj_mma_is_fp4(view))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "steps is %d, and scales=instruction reads the scales of 8-bit floats for four steps at once: use steps=4 or 8",
+            s->steps);
+    if (s->load == TJ_MMA_NEEDED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scales=instruction is for fragments that are loaded ahead: use load=ahead");
+    if (s->pack != TJ_MMA_PACK_NONE && tj_mma_is_fp4(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "pack=%s is not for e2m1 by e2m1, whose pairs are read as they lie: use pack=none",
+                       pack_choices[s->pack - 1]);
+    return TJ_OK;
+}
+
 /* Words alone are loaded as the lanes of repacked weights take them. */
 static tj_status check_order(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
@@ -603,6 +683,8 @@ static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool
     const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * stored_bytes(view, is_m); /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
+    if (tj_mma_is_fp4(view))
+        return false;
     if (holds_pairs(view, is_m) && !tj_mma_keeps_weights(&t)) /* copies to shared memory do not widen pairs */
         return true;
     return bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING;
@@ -657,13 +739,16 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
 
     if (status != TJ_OK)
         return status;
+    if (v[SCALES] == 0)
+        v[SCALES] = tj_mma_is_fp4(view) ? TJ_MMA_SCALES_IN_INSTRUCTION : TJ_MMA_SCALES_OF_SUMS;
+    s = tj_mma_shape_of(view, config);
     for (int edge = BM; edge <= BN; edge++)
         if (v[edge] == 0)
             v[edge] = tj_sum_bytes(view) == 8 ? 64 : 128;
     if (v[WM] == 0)
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
-        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || tj_mma_part_k(view) > 0 ? 32 : 64);
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || tj_mma_part_k(view, &s) > 0 ? 32 : 64);
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
@@ -675,7 +760,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         v[PACK] = s.pack = pack_default(view, s);
     if (v[LOAD] == 0)
         v[LOAD] = s.load = load_default(view, &s);
-    status = check_tiles(view, &s, err);
+    status = check_scales(view, &s, err);
+    if (status == TJ_OK)
+        status = check_tiles(view, &s, err);
     if (status == TJ_OK)
         status = check_order(view, &s, err);
     if (status == TJ_OK)
@@ -748,7 +835,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
 
     return check_type(view, NULL) != TJ_OK || (known > BM && tj_tile_is_oversized(s.bm, TJ_MMA_ROWS, view->j.extent)) ||
            (known > BN && tj_tile_is_oversized(s.bn, TJ_MMA_ROWS, view->l.extent)) ||
-           (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
+           (known > WN && check_tiles(view, &s, NULL) != TJ_OK) || (known > SCALES && check_scales(view, &s, NULL) != TJ_OK) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 2 * s.bk)) ||
            (known > BLOCKS && check_room(view, &s, NULL) != TJ_OK) ||
            (known > COPY && s.copy == TJ_COPY_REGISTERS && !is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)));
@@ -903,8 +990,8 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
                           const tile_copies *c, bool is_m, tj_template_params *fill)
 {
     const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
-    /* Weights of 4 bits that lie unchanged in shared memory: a stored element has two numbers. */
-    const bool pairs = tj_mma_keeps_weights(t) && tj_type_is_pair(is_m ? view->m.type : view->n.type);
+    /* Weights of 4 bits that lie unchanged in shared memory, and e2m1: a stored element has two numbers. */
+    const bool pairs = (tj_mma_keeps_weights(t) && tj_type_is_pair(is_m ? view->m.type : view->n.type)) || tj_mma_is_fp4(view);
     const bool gathers = is_m && tj_is_gathered(view);
     const struct {
         const char *name;
@@ -1119,7 +1206,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
 }
 
 /* Which warp multiplies which steps of a phase. */
-static void describe_slices(const tj_mma_shape *s, tj_template_params *fill)
+static void describe_slices(const tj_mma_shape *s, bool is_fp4, tj_template_params *fill)
 {
     const bool slices = s->slices > 1;
 
@@ -1132,7 +1219,10 @@ static void describe_slices(const tj_mma_shape *s, tj_template_params *fill)
     tj_template_set(fill, "THREADS", slices ? "32 * WARPS * SLICES" : "32 * (BM / WM) * (BN / WN)");
     tj_template_set(fill, "warp_and_slice",
                     slices ? "threadIdx.x / 32 % WARPS, slice = threadIdx.x / 32 / WARPS" : "threadIdx.x / 32");
-    tj_template_set(fill, "step_k", slices ? "(slice * STEPS + step) * K_STEP" : "step * K_STEP");
+    tj_template_set(fill, "step_k",
+                    is_fp4   ? slices ? "(slice * STEPS + step) * K_STEP / 2" : "step * K_STEP / 2"
+                    : slices ? "(slice * STEPS + step) * K_STEP"
+                             : "step * K_STEP");
     tj_template_set(fill, "two_steps", slices ? "(slice * STEPS + step) / 2" : "step / 2");
     tj_template_set(fill, "walk", slices ? "mma/walk_slices.cuh" : tj_template_get(fill, "walk_phases"));
 }
@@ -1148,7 +1238,8 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     char two[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "multiply_add",
-                    f64                                                 ? "parts/multiply_f64.cuh"
+                    tj_mma_scales_products(s)                           ? "parts/multiply_scaled.cuh"
+                    : f64                                               ? "parts/multiply_f64.cuh"
                     : by_chunks && integers                             ? "parts/multiply_integers_75.cuh"
                     : by_chunks                                         ? "parts/multiply_f16_75.cuh"
                     : integers                                          ? "parts/multiply_integers.cuh"
@@ -1162,7 +1253,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
         (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(tj_widened_type(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
     }
-    tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
+    tj_template_set(fill, "mma_shape", tj_mma_is_fp4(view) ? "m16n8k64" : shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "chunk", f64 ? "4 elements" : "16 bytes");
@@ -1176,7 +1267,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);
     tj_template_set(fill, "walk_phases", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
-    describe_slices(s, fill);
+    describe_slices(s, tj_mma_is_fp4(view), fill);
     tj_template_set(fill, "loads_next", tj_mma_walks_evenly(s) ? "else" : "else if (phase + 1 < phases)");
 }
 
@@ -1203,7 +1294,7 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
     };
 
     return (has_async_copies(view, s) ? TJ_FEATURE_CP_ASYNC : 0) | TJ_FEATURE_LDMATRIX |
-           by_type[tj_widened_type(view, TJ_MATRIX_M)];
+           (tj_mma_scales_products(s) ? TJ_FEATURE_MMA_SCALED : by_type[tj_widened_type(view, TJ_MATRIX_M)]);
 }
 
 /* Describe how zero points of floats are parted, and how the elements are added up by which their rests are multiplied. */
@@ -1272,17 +1363,25 @@ static void describe_scales(const tj_problem *view, const tj_mma_shape *s, bool 
     tj_template_set_int(fill, "without_zero", tj_widening_adds(view));
 }
 
+/* Return the expression of the first element of k that a warp multiplies in a phase. */
+static const char *phase_k(const tj_mma_shape *s)
+{
+    return s->splits > 1   ? s->slices > 1 ? "k_begin + phase * BK + slice * STEPS * K_STEP" : "k_begin + phase * BK"
+           : s->slices > 1 ? "phase * BK + slice * STEPS * K_STEP"
+                           : "phase * BK";
+}
+
 /* Describe the parts of k whose sums are added to those of all. */
 static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
     const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N);
-    const bool spans_phases = tj_mma_part_k(view) > s->bk;
+    const bool spans_phases = tj_mma_part_k(view, s) > s->bk;
     char scaled[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "adds_parts", true);
     for (int is_m = 0; is_m < 2; is_m++)
         describe_scales(view, s, is_m, fill);
-    tj_template_set_int(fill, "PART_K", tj_mma_part_k(view));
+    tj_template_set_int(fill, "PART_K", tj_mma_part_k(view, s));
     tj_template_set_int(fill, "PARTS", tj_mma_parts(view, s));
     tj_template_set_flag(fill, "scales_parts", of_m || of_n);
     tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
@@ -1299,10 +1398,68 @@ static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_tem
                    : tj_mma_has_float_zeros(view, false) ? "(part[r][c] - col_rest[c] * m_sum[r][0])"
                                                          : "part[r][c]");
     tj_template_set(fill, "part_scaled", scaled);
-    tj_template_set(fill, "phase_k",
-                    s->splits > 1   ? s->slices > 1 ? "k_begin + phase * BK + slice * STEPS * K_STEP" : "k_begin + phase * BK"
-                    : s->slices > 1 ? "phase * BK + slice * STEPS * K_STEP"
-                                    : "phase * BK");
+    tj_template_set(fill, "phase_k", phase_k(s));
+}
+
+/* Describe how lanes read the scales of M, or of N, of e8m0 or e4m3, four of a row at once; without scales they are ones. */
+static void describe_words(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_template_params *fill)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_scale *const scale = tj_scale_of(view, which);
+    const bool is_along = scale->k > 0, gathers = is_m && tj_is_gathered(view) && is_along;
+    char text[TJ_TEMPLATE_VALUE_BYTES];
+
+    tj_template_set_of(fill, is_m, "m_hold_words", is_along ? "mma/hold_words.cuh" : "");
+    tj_template_set_of(fill, is_m, "m_read_words", is_along ? "mma/read_words.cuh" : "");
+    if (!is_along)
+        return;
+    tj_scales_print_read(view, (int)which, "kk / SCALE_K", is_m ? "row" : "col", text);
+    tj_template_set_of(fill, is_m, "m_scale_at", text);
+    tj_template_set_of(fill, is_m, "m_scale_step",
+                       scale->layout != TJ_SCALES_PART_BY_PART ? "1"
+                       : is_m                                  ? "ld_scale_m"
+                                                               : "ld_scale_n");
+    tj_template_set_of(fill, is_m, "m_scales_of", is_m ? "WM > 32 ? WM / 32 : 1" : "WN > 32 ? WN / 32 : 1");
+    tj_template_set_of(fill, is_m, "m_line_of_lane",
+                       tj_mma_tile_of(view, s, is_m).neighbours == 2 ? "lane / 4 * 2 + lane % 4 / 2 * 16 + lane % 2"
+                                                                     : "lane % 4 * 8 + lane / 4");
+    tj_template_set_of(fill, is_m, "m_scale_line",
+                       gathers ? "gathered(m_index, block_row + warp_row + (32 * i + m_scale_lane) % WM, j, m_rows)"
+                       : is_m  ? "block_row + warp_row + (32 * i + m_scale_lane) % WM"
+                               : "block_col + warp_col + (32 * i + n_scale_lane) % WN");
+    tj_template_set_of(fill, is_m, "m_scale_inside", gathers ? "row >= 0" : is_m ? "row < j" : "col < l");
+}
+
+/* Describe the scales that the instruction multiplies by. */
+static void describe_block_scales(const tj_problem *view, const tj_mma_shape *s, bool checks_k, tj_template_params *fill)
+{
+    const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N),
+               is_fp4 = tj_mma_is_fp4(view);
+    const int32_t of_step = tj_mma_scales_of_step(view);
+    char text[TJ_TEMPLATE_VALUE_BYTES];
+
+    for (int is_m = 0; is_m < 2; is_m++)
+        describe_words(view, s, is_m, fill);
+    tj_template_set(fill, "m_find_signs", of_m ? "mma/find_m_signs.cuh" : "");
+    tj_template_set(fill, "n_find_signs", of_n ? "mma/find_m_signs.cuh" : "");
+    tj_template_set(fill, "m_turn_signs", of_m ? "mma/turn_m_signs.cuh" : "");
+    tj_template_set(fill, "n_turn_signs", of_n ? "mma/turn_n_signs.cuh" : "");
+    tj_template_set(fill, "scales_left", checks_k ? "k - kk" : "4 * SCALE_K");
+    tj_template_set_flag(fill, "scales_products", of_m || of_n);
+    tj_template_set_flag(fill, "scales_parts", of_m || of_n);
+    tj_template_set_flag(fill, "has_signs", of_step == 4);
+    tj_template_set_int(fill, "SCALES_OF_STEP", of_step);
+    tj_template_set_int(fill, "SCALE_WORDS", tj_mma_scale_words(view, s));
+    tj_template_set(fill, "ONES", of_m && of_n ? "" : of_step == 4 ? "0x38383838u" : "0x7f7f7f7fu");
+    (void)snprintf(text, sizeof text, "[c], %s, %s, %s", of_m ? "m_scale[word][r / 2], r % 2" : "ONES, 0",
+                   of_n ? "n_scale[word][c / 4], c % 4" : "ONES, 0", of_m || of_n ? "byte" : "0");
+    tj_template_set(fill, "by_scales", text);
+    tj_template_set(fill, "mma_kind",
+                    !is_fp4        ? "mxf8f6f4.block_scale.scale_vec::1X"
+                    : of_step == 4 ? "mxf4nvf4.block_scale.scale_vec::4X"
+                                   : "mxf4.block_scale.scale_vec::2X");
+    tj_template_set(fill, "mma_scale", of_step == 4 ? "ue4m3" : "ue8m0");
+    tj_template_set(fill, "phase_k", phase_k(s));
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -1325,9 +1482,13 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, tj_is_scaled(view, TJ_MATRIX_P) ? TJ_SCALES_BY_ELEMENT : TJ_SCALES_AHEAD, s.splits, fill);
     describe_float_zeros(view, fill);
-    if (tj_mma_part_k(view) > 0)
+    if (tj_mma_scales_products(&s))
+        describe_block_scales(view, &s, tj_checks_of(config, form->is_swapped).k, fill);
+    else
+        tj_template_set(fill, "by_scales", "[c]");
+    if (tj_mma_part_k(view, &s) > 0)
         describe_parts(view, &s, fill);
-    tj_template_set(fill, "products", tj_mma_part_k(view) > 0 ? "part" : "sum");
+    tj_template_set(fill, "products", tj_mma_part_k(view, &s) > 0 ? "part" : "sum");
     tj_template_set_flag(fill, "has_zeros", tj_scale_of(view, TJ_MATRIX_M)->zero || tj_scale_of(view, TJ_MATRIX_N)->zero);
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
@@ -1348,10 +1509,17 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     return "mma/mma.cu";
 }
 
+static void for_target(uint32_t features, tj_config *config)
+{
+    tj_copy_for_target(features, config);
+    if (config->value[SCALES] == 0 && features & TJ_FEATURE_MMA_SCALED)
+        config->value[SCALES] = TJ_MMA_SCALES_IN_INSTRUCTION;
+}
+
 const tj_family tj_family_mma = {
     .name = "mma",
     .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
-    .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
+    .takes_pairs = TJ_PAIRS,
     .takes_repacked = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
@@ -1375,7 +1543,7 @@ const tj_family tj_family_mma = {
     .relax = relax,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,
-    .for_target = tj_copy_for_target,
+    .for_target = for_target,
     .moved = moved,
     .describe = describe,
     .count = tj_mma_count,

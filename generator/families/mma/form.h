@@ -19,9 +19,13 @@ enum { TJ_MMA_AHEAD = 1, TJ_MMA_NEEDED = 2 };
 /** Values of parameter transpose. */
 enum { TJ_MMA_TRANSPOSE_NO = 1, TJ_MMA_TRANSPOSE_YES = 2 };
 
+/** Values of parameter scales: whether scales along k multiply sums of a part, or the products in the instruction. */
+enum { TJ_MMA_SCALES_OF_SUMS = 1, TJ_MMA_SCALES_IN_INSTRUCTION = 2 };
+
 /** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_mma_shape {
-    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, slices, width, vector, group, rows, transpose;
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, slices, scales, width, vector, group, rows,
+        transpose;
     int32_t element_bytes, k_step, slice_k, bk, threads; /* slice_k: elements of k of a slice of a phase */
 } tj_mma_shape;
 
@@ -61,11 +65,38 @@ typedef struct tj_mma_tile {
 
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
+/** Are M and N both of e2m1? Tensor cores multiply these only with scales in the instruction. */
+static inline bool tj_mma_is_fp4(const tj_problem *view)
+{
+    return view->m.type == TJ_E2M1 && view->n.type == TJ_E2M1;
+}
+
+static inline bool tj_mma_scales_products(const tj_mma_shape *s)
+{
+    return s->scales == TJ_MMA_SCALES_IN_INSTRUCTION;
+}
+
 /**
- * Return the elements of k whose products have a sum of their own, which is added to that of all: those that have one scale; and
- * with compute f32_fp8, where tensor cores may add them with 13 bits, 128 at most. 0: there is one sum.
+ * Return the scales that the instruction takes for a row of M or column of N, in one step: 1 of e8m0 for each 32 elements of k, of
+ * e2m1 2 of these or 4 of e4m3 for each 16.
  */
-int32_t tj_mma_part_k(const tj_problem *view);
+static inline int32_t tj_mma_scales_of_step(const tj_problem *view)
+{
+    return !tj_mma_is_fp4(view) ? 1 : tj_scale_k(view) == 16 ? 4 : 2;
+}
+
+/** Return the words of scales that a lane holds for a row or column of a phase, with scales in the instruction. */
+static inline int32_t tj_mma_scale_words(const tj_problem *view, const tj_mma_shape *s)
+{
+    return s->steps * tj_mma_scales_of_step(view) / 4;
+}
+
+/**
+ * Return the elements of k whose products have a sum of their own, which is added to that of all: those that have one scale, unless
+ * the instruction multiplies by it; and with compute f32_fp8, where tensor cores may add them with 13 bits, 128 at most. 0: there is
+ * one sum.
+ */
+int32_t tj_mma_part_k(const tj_problem *view, const tj_mma_shape *s);
 
 /**
  * Does the source multiply 8-bit floats as halves where only sm_120 and newer add their products with all bits? If not, it does so
@@ -133,7 +164,7 @@ int32_t tj_mma_parts(const tj_problem *view, const tj_mma_shape *s);
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);
 
 /** Return the tj_pipe of the tensor cores that multiply this problem's elements. */
-int32_t tj_mma_pipe(const tj_problem *view);
+int32_t tj_mma_pipe(const tj_problem *view, const tj_mma_shape *s);
 
 /** Configs from which a search begins (tj_family). */
 extern const tj_family_values tj_mma_start;
