@@ -19,6 +19,7 @@ void emu_tensor_start(emu_block *block)
     memset(t->freed_by, 0, sizeof t->freed_by);
     t->relinquished_by = NULL;
     t->group = 0;
+    t->asked = t->granted = 0;
 }
 
 static emu_tensor_memory *memory_of(emu_warp *warp, const emu_inst *inst)
@@ -29,6 +30,8 @@ static emu_tensor_memory *memory_of(emu_warp *warp, const emu_inst *inst)
         block->tensor = calloc(1, sizeof *block->tensor);
         if (!block->tensor)
             emu_find(warp, inst, CUEMU_ILLEGAL, 0, 0, "out of memory for tensor memory");
+        else
+            block->tensor->rank = block->rank;
     }
     return block->tensor;
 }
@@ -53,30 +56,71 @@ static bool are_free(const emu_tensor_memory *t, uint32_t first, uint32_t column
     return true;
 }
 
-bool emu_tensor_allocate(emu_warp *warp, const emu_inst *inst, uint32_t columns, uint32_t *first)
+static void take(emu_tensor_memory *t, const emu_warp *warp, const emu_inst *inst, uint32_t first, uint32_t columns)
 {
-    emu_tensor_memory *t = memory_of(warp, inst);
+    for (uint32_t c = first; c < first + columns; c++) {
+        t->is_taken[c] = true;
+        t->freed_by[c] = NULL;
+        t->taken_by[c] = inst;
+        memset(t->known[c], 0, sizeof t->known[c]);
+        memset(t->state[c], 0, sizeof t->state[c]);
+    }
+    t->columns[first] = (uint16_t)columns;
+    t->taker = warp;
+}
+
+/* Take columns that are free in both memories, or in one. Returns whether there are any. */
+static bool find_free(emu_tensor_memory *t, const emu_tensor_memory *other, emu_block *block, uint32_t columns, uint32_t *first)
+{
     /* With a seed, an allocation may begin anywhere, as on a device where another block has columns. */
     const uint32_t places = EMU_TENSOR_COLUMNS / columns,
-                   start = warp->block->launch->seed ? (uint32_t)(emu_random(warp->block) % places) : 0;
+                   start = block->launch->seed ? (uint32_t)(emu_random(block) % places) : 0;
 
-    for (uint32_t n = 0; t && n < places; n++) {
-        const uint32_t at = (start + n) % places * columns;
-        if (!are_free(t, at, columns))
-            continue;
-        for (uint32_t c = at; c < at + columns; c++) {
-            t->is_taken[c] = true;
-            t->freed_by[c] = NULL;
-            t->taken_by[c] = inst;
-            memset(t->known[c], 0, sizeof t->known[c]);
-            memset(t->state[c], 0, sizeof t->state[c]);
-        }
-        t->columns[at] = (uint16_t)columns;
-        t->taker = warp;
-        *first = at;
-        return true;
+    for (uint32_t n = 0; n < places; n++) {
+        *first = (start + n) % places * columns;
+        if (are_free(t, *first, columns) && (!other || are_free(other, *first, columns)))
+            return true;
     }
     return false;
+}
+
+/* Find the memory of the other block of a pair, whose warp waits for as many columns; NULL: it does not yet. */
+static emu_tensor_memory *waiting_peer(emu_warp *warp, const emu_inst *inst, uint32_t columns)
+{
+    const emu_block *block = warp->block;
+    emu_tensor_memory *peer = (block->rank ^ 1) < block->cluster->blocks ? block->cluster->block[block->rank ^ 1].tensor : NULL;
+
+    if (peer && peer->asked && peer->asked != columns)
+        emu_find(warp, inst, CUEMU_ILLEGAL, 0, columns, "allocates %u columns, where the other block of the pair asks for %u",
+                 columns, peer->asked);
+    return peer && peer->asked == columns ? peer : NULL;
+}
+
+bool emu_tensor_allocate(emu_warp *warp, const emu_inst *inst, uint32_t columns, uint32_t *first)
+{
+    emu_tensor_memory *t = warp->block->tensor, *peer = NULL;
+
+    if (t->granted && t->asker == warp) {
+        *first = t->granted - 1;
+        t->granted = 0;
+        return true;
+    }
+    t->asked = columns;
+    t->asker = warp;
+    t->asked_by = inst;
+    if (t->group == 2 && !(peer = waiting_peer(warp, inst, columns)))
+        return false;
+    if (!find_free(t, peer, warp->block, columns, first))
+        return false;
+    take(t, warp, inst, *first, columns);
+    t->asked = 0;
+    if (peer) {
+        take(peer, peer->asker, peer->asked_by, *first, columns);
+        peer->asked = 0;
+        peer->granted = *first + 1;
+        warp->block->cluster->events++;
+    }
+    return true;
 }
 
 emu_tensor_memory *emu_tensor_columns(emu_warp *warp, const emu_inst *inst, int lane, const emu_block *block, uint32_t first,
@@ -168,7 +212,7 @@ void emu_tensor_touch(emu_warp *warp, const emu_inst *inst, int lane, emu_tensor
     if (writes && s->reader && !(s->reader == self && is_product))
         expect_complete(warp, inst, lane, column, part, true, s->reader - 1u, s->read_time, true, false);
     for (uint32_t i = 0; writes && i < sizeof s->load_time / sizeof s->load_time[0]; i++) {
-        const uint32_t by = warp->slot / EMU_BLOCK_SLOTS * EMU_BLOCK_SLOTS + 4 * i + part * EMU_PART / EMU_QUARTER;
+        const uint32_t by = memory->rank * EMU_BLOCK_SLOTS + 4 * i + part * EMU_PART / EMU_QUARTER;
         if (s->load_time[i] && !(by == warp->slot && !is_product))
             expect_complete(warp, inst, lane, column, part, true, by, s->load_time[i], false, false);
     }
@@ -230,7 +274,7 @@ static bool is_over(const emu_warp *warp, uint32_t by, uint32_t time, bool is_pr
 /* Report an access to a column that may come after it is freed. */
 static void find_late(emu_warp *warp, const emu_inst *inst, const emu_tensor_memory *t, uint32_t column)
 {
-    const uint32_t first = warp->slot / EMU_BLOCK_SLOTS * EMU_BLOCK_SLOTS;
+    const uint32_t first = t->rank * EMU_BLOCK_SLOTS;
 
     for (uint32_t part = 0; part < EMU_TENSOR_LANES / EMU_PART; part++) {
         const emu_tensor_state *s = &t->state[column][part];

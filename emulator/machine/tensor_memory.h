@@ -46,12 +46,19 @@ typedef struct emu_tensor_memory {
     const emu_inst *relinquished_by; /* NULL: the block may allocate */
     const emu_warp *taker;           /* the last one */
     int group;                       /* of the block's instructions: 1 or 2 blocks; 0: none yet */
+    uint32_t rank;                   /* of the block */
+    uint32_t asked, granted;         /* of a pair: columns that a warp waits for; 1 + the first that its peer took for it */
+    const emu_warp *asker;           /* that warp */
+    const emu_inst *asked_by;
 } emu_tensor_memory;
 
 /** Forget all allocations, at the start of a block. */
 void emu_tensor_start(emu_block *block);
 
-/** Allocate columns for a warp; *first is the first of them. false: too few are free now. */
+/**
+ * Allocate columns for a warp; *first is the first of them. false: too few are free now, or the other block of the pair has not
+ * asked yet.
+ */
 bool emu_tensor_allocate(emu_warp *warp, const emu_inst *inst, uint32_t columns, uint32_t *first);
 
 /** Free the columns of an allocation. */

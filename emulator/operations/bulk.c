@@ -137,6 +137,12 @@ static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, c
              m->offset);
 }
 
+/* May a copy into one block of a pair complete on an mbarrier of the other? */
+static bool is_of_pair(const emu_arrival *a)
+{
+    return (a->block->rank ^ a->writes->rank) == 1 && memmem(a->inst->text, a->inst->text_length, ".cta_group::2", 13);
+}
+
 /* Find the mbarrier that a copy completes on. It must be visible to the async proxy. */
 static bool take_mbarrier(emu_warp *warp, int lane, const emu_place *place, emu_arrival *a)
 {
@@ -144,7 +150,7 @@ static bool take_mbarrier(emu_warp *warp, int lane, const emu_place *place, emu_
 
     a->block = place->block ? place->block : warp->block;
     a->mbarrier = (uint32_t)place->address;
-    if (place->space != S_SHARED || (a->writes && a->block != a->writes)) {
+    if (place->space != S_SHARED || (a->writes && a->block != a->writes && !is_of_pair(a))) {
         emu_find(warp, a->inst, CUEMU_MBARRIER, lane, place->address,
                  "the mbarrier is not in the shared memory that the copy writes");
         return false;

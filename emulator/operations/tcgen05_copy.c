@@ -40,6 +40,8 @@ bool emu_find_blocks(emu_issued *by, emu_warp *warp, const emu_inst *inst, int l
         return emu_misuse(by, "is of a pair of blocks, where the cluster has %u", cluster->blocks);
     by->block[0] = &cluster->block[own->rank & ~1u];
     by->block[1] = &cluster->block[own->rank | 1];
+    if (by->block[0]->has_ended || by->block[1]->has_ended)
+        return emu_misuse(by, "is of a pair of blocks, of which the other one has ended");
     return true;
 }
 
