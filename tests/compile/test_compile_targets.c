@@ -66,6 +66,13 @@ static int compiler_version(void)
     return 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc);
 }
 
+static bool has_target(const char *const *targets, const char *name)
+{
+    while (*targets && strcmp(*targets, name) != 0)
+        targets++;
+    return *targets != NULL;
+}
+
 /* A target has these features, and this NVRTC compiles them for it. */
 static bool has(const char *target, uint32_t features)
 {
@@ -434,12 +441,8 @@ Test(compile, wgmma_planes_in_every_form)
 {
     static const char *const configs[] = {"wgmma_planes", "wgmma_planes:multipliers=1,bn=80,blocks=2",
                                           "wgmma_planes:multipliers=3,bn=96,vector=1", "wgmma_planes:bn=160"};
-    const char *const *targets = targets_or_skip();
-    bool has_it = false;
 
-    for (size_t t = 0; targets[t]; t++)
-        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
-    if (!has_it)
+    if (!has_target(targets_or_skip(), "sm_90"))
         cr_skip_test("this NVRTC does not know sm_90");
     for (unsigned variant = 0; variant < 4; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 301, variant & 2 ? 64 : 77, variant & 1 ? 480 : 99, TJ_F32);
@@ -498,12 +501,8 @@ Test(compile, wgmma_in_every_form)
                                           "wgmma:bm=192,bn=192,splits=3", "wgmma:bm=64,bn=16,blocks=2,store=elements",
                                           "wgmma:bm=128,bn=96,group=1",   "wgmma:bm=128,bn=160,pingpong=yes"};
     static const int types[] = {TJ_BF16, TJ_F16, TJ_S8, TJ_U8, TJ_F32};
-    const char *const *targets = targets_or_skip();
-    bool has_it = false;
 
-    for (size_t t = 0; targets[t]; t++)
-        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
-    if (!has_it)
+    if (!has_target(targets_or_skip(), "sm_90"))
         cr_skip_test("this NVRTC does not know sm_90");
     for (int variant = 0; variant < 30; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 128 : 144, variant & 4 ? 256 : 272, TJ_F32);
@@ -547,12 +546,8 @@ Test(compile, wgmma_of_groups)
         {"wgmma:bm=128,bn=128,transpose=n", TJ_F32, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 0, 0},
         {"wgmma:bm=128,bn=256", TJ_F32, {.kind = TJ_ROWS_ALONG_K, .groups = 8}, 1, 1},
     };
-    const char *const *targets = targets_or_skip();
-    bool has_it = false;
 
-    for (size_t t = 0; targets[t]; t++)
-        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
-    if (!has_it)
+    if (!has_target(targets_or_skip(), "sm_90"))
         cr_skip_test("this NVRTC does not know sm_90");
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(1024, 4096, 14336, kernels[i].type);
@@ -588,12 +583,8 @@ Test(compile, wgmma_of_weights)
                                       {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32},
                                       {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32},
                                       {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16}};
-    const char *const *targets = targets_or_skip();
-    bool has_it = false;
 
-    for (size_t t = 0; targets[t]; t++)
-        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
-    if (!has_it)
+    if (!has_target(targets_or_skip(), "sm_90"))
         cr_skip_test("this NVRTC does not know sm_90");
     for (int variant = 0; variant < 30; variant++) {
         tj_problem problem =
@@ -624,6 +615,21 @@ Test(compile, wgmma_of_weights)
 }
 
 /* thin: weights, scales, tiles and checks, for each target that has cp.async. */
+/* The widest tiles of 4-bit weights with scales have no register to spare: w4g128, many rows. */
+Test(compile, wgmma_of_weights_in_the_widest_tiles)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(4096, 4096, 4096, TJ_BF16);
+
+    if (!has_target(targets_or_skip(), "sm_90"))
+        cr_skip_test("this NVRTC does not know sm_90");
+    problem.n.type = TJ_S4;
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_BF16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 128};
+    compile(&problem, "wgmma:swap=yes,bm=256,bn=128", "sm_90", "natural order");
+    problem.n.order = TJ_ORDER_REPACKED;
+    compile(&problem, "wgmma:swap=yes,bm=256,bn=128", "sm_90", "repacked");
+}
+
 Test(compile, thin_of_weights)
 {
     static const char *const configs[] = {"thin", "thin:tm=8,tn=64,slices=4,ahead=1", "thin:tm=24,slices=4,splits=2",

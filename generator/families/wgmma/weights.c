@@ -241,16 +241,42 @@ static void print_scale(const tj_problem *view, const tj_wgmma_shape *s, int ind
     tj_text_print(&out->make, "scales.%s[p][r] = %s%s[p][r]%s%s;\n", member, before, to, choice, after);
 }
 
+/*
+ * Print how sums' scales are loaded, row by row: relative to those of the thread's first row, whose address ptxas would otherwise
+ * compute for each of the others. In tiles of 256 x 128 the registers for that are not there, and it spills.
+ */
+static void print_load_in_rows(const tj_problem *view, const tj_wgmma_shape *s, const char *inside, tj_text *first,
+                               tj_text *load)
+{
+    const char *const type = tj_facts_of(tj_scale_of(view, TJ_MATRIX_M)->type)->cuda,
+                      *const part = counts_parts(view, s) ? "((kk - p * SCALE_K) / SCALE_K + p)" : "kk / SCALE_K";
+
+    tj_text_print(first,
+                  "const %s *const sum_scales = scale_m + (block_row + m_row) * ld_scale_m;  // of the thread's first row\n",
+                  type);
+    tj_text_print(load, *inside ? "scale[p][r] = %s ? " : "scale[p][r] = ", inside);
+    tj_text_print(load, "sum_scales[(r / 2 * 64 + r %% 2 * 8) * ld_scale_m + %s]", part);
+    if (*inside)
+        tj_text_print(load, " : %s{}", type);
+    tj_text_append(load, ";\n");
+}
+
 /* Describe the scales that multiply sums of parts. */
 static void describe_scales_of_sums(const tj_problem *view, const tj_wgmma_shape *s, const char *inside,
                                     tj_template_params *fill)
 {
     const bool scales = s->adds_parts && tj_scales_along_k(view, TJ_MATRIX_M);
-    tj_text load = TJ_TEXT_INIT(256);
+    const bool in_rows =
+        scales && tj_scale_of(view, TJ_MATRIX_M)->layout == TJ_SCALES_ROW_BY_ROW && tj_scale_of(view, TJ_MATRIX_M)->rows == 1;
+    tj_text first = TJ_TEXT_INIT(256), load = TJ_TEXT_INIT(256);
     char choice[TJ_TEMPLATE_VALUE_BYTES];
 
-    if (scales)
+    if (in_rows)
+        print_load_in_rows(view, s, inside, &first, &load);
+    else if (scales)
         print_load(view, s, TJ_MATRIX_M, "scale", inside, &load, choice);
+    tj_template_set_flag(fill, "scale_row", scales && (!in_rows || strstr(inside, "Row")));
+    tj_template_take_lines(fill, "scales_of_first_row", &first);
     tj_template_take_lines(fill, "load_scale_of_sum", &load);
     tj_template_set_lines(fill, "load_next_scale",
                           !scales ? NULL
