@@ -49,7 +49,7 @@ def test_a_run_that_fails_is_named(tmp_path, monkeypatch, capsys):
     assert "small_matrices, with: failed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("program", [*run_all.PROGRAMS, "drift"])
+@pytest.mark.parametrize("program", run_all.PROGRAMS)
 def test_programs_compile(program):
     script = PROGRAMS / f"{program}.py"
     compile(script.read_text(), str(script), "exec")
