@@ -20,7 +20,8 @@ enum {
  * table of arithmetic throughput; those of tensor cores follow from the product's data sheet: dense, with sums in f32 (f64,
  * s32). mma.sync reaches all of these up to sm_89 and on sm_120. On sm_90 it reaches 62 % in bf16, f16, tf32 and s8 (measured
  * on an H200), and wgmma the rest; in f64, which wgmma lacks, it reaches all. On later ones, whose tcgen05 is twice as fast,
- * mma.sync has not been measured; the table assumes the same rate as before. Features are those that ptxas accepts. sm_89 adds
+ * mma.sync has not been measured; the table assumes the same rate as before. Of Thor and GB10 the sheets have FP4 alone: their
+ * other rates stand to it as those of sm_100 and sm_120 do. Features are those that ptxas accepts. sm_89 adds
  * products of 8-bit floats with 13 bits (emulator/README.md), so they are products of halves where all bits are wanted.
  */
 /* clang-format off */
@@ -35,16 +36,16 @@ static const tj_architecture architectures[] = {
     { 89, 1536, 24, 100, 1, 128, {128,   2, 128,  512,  512,  256,    0, 1024, 1024,    0,     0}, 1.00, TJ_HALVES_FOR_SUMS,
      SINCE_89, 0, 0, {"L4", 58, 2040, 6251, 192, 48, 23580639232}},
     { 90, 2048, 32, 228, 1, 128, {128,  64, 256, 2048, 2048, 1024,  128, 4096, 4096,    0,     0}, 0.62, TJ_HALVES_ALWAYS,
-     SINCE_90, TJ_FEATURE_SETMAXNREG, TJ_FEATURE_WGMMA, {"H200", 132, 1980, 3201, 6144, 60, 150109880320}},
+     SINCE_90, TJ_FEATURE_SETMAXNREG, TJ_FEATURE_WGMMA, {"H200", 132, 1980, 3201, 6144, 60, 150109880320}, true},
     {100, 2048, 32, 228, 1, 128, {128,  64, 256, 4096, 4096, 2048,   64, 8192, 8192, 8192, 16384}, 0.31, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"B200", 148, 1965, 3996, 8192, 126, 191514869760}},
     {103, 2048, 32, 228, 1, 128, {128,   2, 256, 4096, 4096, 2048,    2,    0, 8192, 8192, 24576}, 0.31, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"B300", 148, 1920, 3996, 8192, 126, 288803454976}},
-    {110, 1536, 24, 228, 1, 128, {128,   2, 256,    0,    0,    0,    0,    0,    0,    0,     0}, 0.31, TJ_HALVES_NEVER,
+    {110, 1536, 24, 228, 1, 128, {128,   2, 256, 4096, 4096, 2048,    0,    0, 8192, 8192, 16384}, 0.31, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG, 0, {"Thor", 20, 1575, 4266, 256, 32, 131072000000}},
     {120, 1536, 24, 100, 1, 128, {128,   2, 128,  256,  256,  128,    0, 1024,  512, 1024,  2048}, 1.00, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG | TJ_FEATURE_MMA_SCALED, 0, {"RTX 5090", 170, 2407, 14001, 512, 96, 34190458880}},
-    {121, 1536, 24, 100, 1, 128, {128,   2, 128,    0,    0,    0,    0,    0,    0,    0,  2048}, 1.00, TJ_HALVES_NEVER,
+    {121, 1536, 24, 100, 1, 128, {128,   2, 128,  256,  256,  128,    0, 1024,  512, 1024,  2048}, 1.00, TJ_HALVES_NEVER,
      SINCE_90, TJ_FEATURE_SETMAXNREG | TJ_FEATURE_MMA_SCALED, 0, {"GB10", 48, 2418, 4266, 256, 24, 128446967808}},
 };
 /* clang-format on */

@@ -25,13 +25,14 @@ typedef struct tj_architecture {
     double mma_sync;              /* share of the tensor cores' multiply-adds, except those of f64, that mma.sync reaches */
     tj_halves halves;             /* does mma.sync multiply 8-bit floats as halves, at their rate? */
     uint32_t features;            /* tj_feature bits, which newer capabilities have too */
-    uint32_t own;                 /* for code of the "a" target, and for the "a" targets of newer capabilities */
+    uint32_t own;                 /* for code of the "a" or "f" target, and for those of newer capabilities */
     uint32_t alone;               /* for code of this "a" target only */
     struct {                      /* with this capability */
         const char *name;
         int32_t sm_count, clock_mhz, memory_clock_mhz, bus_bits;
         int64_t l2_mib, memory_bytes;
     } product;
+    bool is_measured; /* kernels were timed on such a device; else its rates are those of data sheets */
 } tj_architecture;
 
 /** Return a capability by index, from the oldest to the newest; NULL: past the end. */

@@ -61,6 +61,7 @@ tj_status tj_peaks_of(const tj_device_facts *facts, double measured_bytes_per_s,
                        facts->memory_clock_khz, facts->memory_bus_bits);
     peaks->clock_hz = 1e3 * facts->clock_khz;
     peaks->is_measured = measured_bytes_per_s > 0;
+    peaks->is_by_data_sheet = !architecture->is_measured;
     for (int p = 0; p < TJ_PIPES; p++)
         peaks->per_s[p] =
             (p < TJ_PIPE_ISSUE ? 2.0 * architecture->fma[p] : terms[p].per_clock) * facts->sm_count * peaks->clock_hz;

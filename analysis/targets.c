@@ -8,16 +8,18 @@
 
 #include "architectures.h"
 
-/* A capability without a row has the features of the row before it, except those that row has alone. */
-static uint32_t features_of(const tj_device_facts *facts, bool has_own)
+/*
+ * A capability without a row has the features of the row before it, except those that row has alone. suffix: 'a' for code of this
+ * chip only, 'f' of its family, which exists from sm_100 on.
+ */
+static uint32_t features_of(const tj_device_facts *facts, char suffix)
 {
     const tj_architecture *a = tj_architecture_of(facts);
+    const int64_t capability = INT64_C(10) * facts->cc_major + facts->cc_minor;
 
-    if (!a)
+    if (!a || (suffix == 'f' && capability < 100))
         return 0;
-    if (!has_own)
-        return a->features;
-    return a->features | a->own | (a->capability == INT64_C(10) * facts->cc_major + facts->cc_minor ? a->alone : 0);
+    return a->features | (suffix ? a->own : 0) | (suffix == 'a' && a->capability == capability ? a->alone : 0);
 }
 
 uint32_t tj_target_features(const char *target)
@@ -27,7 +29,7 @@ uint32_t tj_target_features(const char *target)
     const int capability = number ? atoi(number + 1) : 0;
     const tj_device_facts facts = {.cc_major = capability / 10, .cc_minor = capability % 10};
 
-    return *suffix == '\0' || strcmp(suffix, "a") == 0 || strcmp(suffix, "f") == 0 ? features_of(&facts, *suffix == 'a') : 0;
+    return *suffix == '\0' || strcmp(suffix, "a") == 0 || strcmp(suffix, "f") == 0 ? features_of(&facts, *suffix) : 0;
 }
 
 int tj_features_since(uint32_t features, const char *target)
@@ -41,7 +43,7 @@ int tj_features_since(uint32_t features, const char *target)
 
 uint32_t tj_device_features(const tj_device_facts *facts)
 {
-    return features_of(facts, true);
+    return features_of(facts, 'a');
 }
 
 const char *tj_feature_name(uint32_t features)

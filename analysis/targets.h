@@ -14,8 +14,9 @@ enum { TJ_HOMES_BYTES = 128 };
 uint32_t tj_device_features(const tj_device_facts *facts);
 
 /**
- * Return the features (tj_feature bits) that code for a target may use: "sm_90", "compute_90", or "sm_90a", which runs on that
- * capability only and may use features that only it has. 0: a target before sm_75, or not a target.
+ * Return the features (tj_feature bits) that code for a target may use: "sm_90", "compute_90"; "sm_90a", which runs on that
+ * capability only and may use features that only it has; or "sm_120f", which runs on its family and may use what all of it has.
+ * 0: a target before sm_75, or not a target.
  */
 uint32_t tj_target_features(const char *target);
 

@@ -111,8 +111,9 @@ static void print_roofline(const cli_case *one)
 
     cli_print(stdout, "intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n",
               a->roof.intensity, a->work.phases ? "phase" : "step", a->work.phase.intensity);
-    cli_print(stdout, "roofline   %s (%s) and %s: ridge at %.3g FLOP/B\n", cli_rate(a->roof.bandwidth, "B/s").text,
-              a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge);
+    cli_print(stdout, "roofline   %s (%s) and %s%s: ridge at %.3g FLOP/B\n", cli_rate(a->roof.bandwidth, "B/s").text,
+              a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text,
+              a->peaks.is_by_data_sheet ? " (by data sheet: such a device was never measured)" : "", a->roof.ridge);
     cli_print(stdout, "           attainable %s, %.3g %% of the peak, if no cache helped\n",
               cli_rate(a->roof.attainable, "FLOP/s").text, 100 * a->roof.of_peak);
 }

@@ -128,6 +128,7 @@ void cli_answer_machine(tj_json *answer, const cli_look *look)
     cli_set_real(answer, "peak_flop_per_s", a->roof.peak);
     cli_set_real(answer, "bytes_per_s", a->roof.bandwidth);
     cli_set_bool(answer, "bandwidth_is_measured", a->peaks.is_measured);
+    cli_set_bool(answer, "peak_is_by_data_sheet", a->peaks.is_by_data_sheet);
     cli_set_real(answer, "ridge", a->roof.ridge);
     cli_set_problem(answer, &look->request.problem);
 }

@@ -215,8 +215,8 @@ typedef struct tj_peaks {
     size_t struct_size;
     double per_s[TJ_PIPES]; /**< in the unit of the pipe; 0: the device does not have the pipe, or no peak is published */
     double clock_hz;
-    int32_t is_measured; /**< 1: the memory bandwidth was measured; 0: it is the memory clock times the width of the bus */
-    int32_t reserved;
+    int32_t is_measured;      /**< 1: the memory bandwidth was measured; 0: it is the memory clock times the width of the bus */
+    int32_t is_by_data_sheet; /**< 1: the rates are published ones; no kernel was timed on a device of this capability */
 } tj_peaks;
 
 #define TJ_PEAKS_INIT TJ_SIZED(tj_peaks)

@@ -44,7 +44,10 @@ static bool parse_target(const char *text, struct target *target)
     return digits >= 2 && *text == '\0';
 }
 
-/* A CUBIN for exactly this device, else PTX that it can run, which is all the emulator reads. NULL: neither. */
+/*
+ * A CUBIN for exactly this device, else PTX that it can run, which is all the emulator reads; a stripped image has none, and its CUBIN
+ * serves the family if the target does. NULL: none.
+ */
 static const void *choose_code(const tj_code *code, const struct target *target, int device_cc, bool is_emulator, bool *is_ptx)
 {
     bool ptx_fits = target->suffix == 'a'   ? target->cc == device_cc
@@ -55,7 +58,10 @@ static const void *choose_code(const tj_code *code, const struct target *target,
     if (code->cubin && !target->is_virtual && target->cc == device_cc && !is_emulator)
         return code->cubin;
     *is_ptx = true;
-    return ptx_fits && *code->ptx ? code->ptx : NULL; /* a stripped image has none */
+    if (ptx_fits && *code->ptx)
+        return code->ptx;
+    *is_ptx = false;
+    return ptx_fits && target->suffix == 'f' && !target->is_virtual && !is_emulator ? code->cubin : NULL;
 }
 
 /* The source's name in messages. */

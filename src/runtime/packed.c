@@ -77,6 +77,8 @@ int tj_packed_serves(const char *target, const void *payload)
 
     if (number == reader->number)
         return is_ptx == reader->is_emulated ? 3000 : 2000; /* the emulator reads PTX alone, which is in both */
+    if (number > 0 && number < reader->number && number / 10 == reader->number / 10 && target[strlen(target) - 1] == 'f')
+        return 1500; /* code for the family */
     return is_ptx && !is_own && number > 0 && number < reader->number && !reader->is_emulated ? number : 0;
 }
 

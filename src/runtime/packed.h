@@ -27,7 +27,7 @@ typedef struct tj_packed_reader {
 
 tj_packed_reader tj_packed_reader_of(const tj_host *host, const tj_device_facts *device);
 
-/** A tj_pack_rank; payload is a tj_packed_reader. First its own target, then PTX for older ones, the newest first. */
+/** A tj_pack_rank; payload is a tj_packed_reader. First its own target, then that of its family, then PTX for older ones, the newest first. */
 int tj_packed_serves(const char *target, const void *payload);
 
 /** The target of the best sound image of a source in the packs, for a device. False: there is none. Opens no library. */

@@ -185,10 +185,13 @@ static tj_status add_choice(const packing *to, const tj_config *config, tj_error
 static bool is_of(const tj_record *record, const tj_problem *problem, const char *target, int number)
 {
     const int device = 10 * record->device.cc_major + record->device.cc_minor;
+    const bool is_of_family = target[strlen(target) - 1] == 'f' && device / 10 == number / 10;
     char key[TJ_RECORD_KEY_BYTES];
 
     tj_record_key(&record->device, problem, key);
-    return (device == number || (device > number && strncmp(target, "compute_", 8) == 0)) && strcmp(key, record->key) == 0;
+
+    return (device == number || (device > number && (is_of_family || strncmp(target, "compute_", 8) == 0))) &&
+           strcmp(key, record->key) == 0;
 }
 
 /* The config of a record can be unfit here, with another compiler: then the library's choice serves such a device too. */

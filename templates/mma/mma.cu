@@ -99,7 +99,7 @@ mma(
     #include "mma/store_either.cuh"
 
     //@| #include "mma/parts.cuh"  //@ only adds_parts
-    //@| #include "mma/block_scales.cuh"  //@ only scales_products
+    //@| #include "mma/block_scales.cuh"  //@ block_scales
     // load: the fragments of one step, for the rows and columns of this warp.
     fragment_t m[2][WM / 16][4], n[2][WN / 8][2];  //@ m_halves_of for m[2]  //@ n_halves_of for n[2]
     const auto load = [&](const phase_t &from, int step) {
@@ -111,7 +111,7 @@ mma(
     sum_t sum[TM][TN] = {};
     //@| #include "mma/add_part.cuh"  //@ only adds_parts
     const auto multiply = [&](int step) {  //@ which_step for int step
-        //@| #include "mma/which_scales.cuh"  //@ only scales_products
+        //@| #include "mma/which_scales.cuh"  //@ which_scales
 #pragma unroll
         for (int r = 0; r < WM / 16; ++r)
 #pragma unroll

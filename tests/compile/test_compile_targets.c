@@ -1036,6 +1036,9 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
         {TJ_FEATURE_TMA, "asm volatile(\"cp.async.bulk.commit_group;\");"},
         {TJ_FEATURE_SETMAXNREG, "asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");"},
         {TJ_FEATURE_WGMMA, "asm volatile(\"wgmma.commit_group.sync.aligned;\");"},
+        {TJ_FEATURE_MMA_SCALED,
+         "asm volatile(\"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {%0,%0,%0,%0}, "
+         "{%1,%1,%1,%1}, {%1,%1}, {%0,%0,%0,%0}, %1, {0, 0}, %1, {0, 0};\" : \"+f\"(f) : \"r\"(p[0]));"},
     };
     const char *const *targets = targets_or_skip();
     const tj_nvrtc *nvrtc;
@@ -1043,11 +1046,11 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
 
     cr_assert(eq(int, tj_host_nvrtc(&context->host, &nvrtc, &err), TJ_OK), "%s", err.message);
     for (size_t t = 0; targets[t]; t++)
-        for (int has_own = 0; has_own <= (atoi(targets[t] + 3) >= 90); has_own++) {
+        for (int suffix = 0; suffix <= (atoi(targets[t] + 3) >= 100 ? 2 : atoi(targets[t] + 3) >= 90); suffix++) {
             char target[16];
             uint32_t features, all = 0;
 
-            snprintf(target, sizeof target, "%s%s", targets[t], has_own ? "a" : "");
+            snprintf(target, sizeof target, "%s%s", targets[t], suffix == 0 ? "" : suffix == 1 ? "a" : "f");
             features = tj_target_features(target);
             /* ptxas knows nothing of sums: those of sm_89 have fewer bits than the feature says. */
             features |= features & TJ_FEATURE_FP8 ? TJ_FEATURE_MMA_FP8 : 0;

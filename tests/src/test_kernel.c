@@ -95,6 +95,31 @@ Test(kernel, gives_no_ptx_that_is_newer_than_the_driver_to_it)
     }
 }
 
+/* A stripped image has no PTX. */
+Test(kernel, takes_the_cubin_of_its_family_where_there_is_no_ptx)
+{
+    static const struct {
+        const char *target;
+        int minor;
+        bool is_loaded;
+    } rows[] = {{"sm_120f", 0, true}, {"sm_120f", 1, true}, {"sm_121f", 0, false}, {"sm_120", 1, false}, {"sm_120a", 1, false}};
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+
+    tell_parameters(&form, &problem);
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 12);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_code code = {rows[i].target, "13.0", "", "CUBIN"};
+        tj_kernel *kernel = NULL;
+
+        fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, rows[i].minor);
+        cr_expect(
+            eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err) == TJ_OK, rows[i].is_loaded),
+            "%s on 12.%d: %s", rows[i].target, rows[i].minor, err.message);
+        tj_kernel_free(kernel);
+    }
+}
+
 Test(kernel, refuses_a_target_that_is_none)
 {
     static const char *const targets[] = {"", "sm_", "sm_9", "compute_", "sm_90x", "sm_90aa", "sm_12345", "gfx90a", "90"};

@@ -284,6 +284,36 @@ Test(packs, in_memory_and_by_the_environment_are_found_too)
     free((void *)made[0].bytes);
 }
 
+/* Does a pack of code for a family serve this device with a kernel that uses what all of the family have? */
+static bool family_serves(const char *device)
+{
+    tj_problem scaled = TJ_PROBLEM_INIT(32, 256, 32, TJ_E4M3);
+    tj_pack_bytes made[2] = {{NULL, 0}};
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan = NULL;
+    tj_context *context;
+    tj_status status;
+
+    scaled.n.layout = TJ_COL_MAJOR;
+    cr_assert(eq(int, tj_config_parse("mma:bm=32,bn=32,wm=16,wn=16,steps=4,scales=instruction", &config, &err), TJ_OK));
+    made[0] = make_pack(NULL, &scaled, 1, "mma:bm=32,bn=32,wm=16,wn=16,steps=4,scales=instruction", "sm_120f");
+    context = open_context(device, MISSING, NULL, made);
+    status = tj_plan_prepare(context, &scaled, &config, &plan, &err);
+    tj_context_free(context);
+    free((void *)made[0].bytes);
+    return status == TJ_OK;
+}
+
+Test(packs, of_a_family_serve_its_later_devices)
+{
+    cr_expect(eq(int, family_serves("emulator:sm_121"), true), "%s", err.message);
+}
+
+Test(packs, of_a_family_serve_no_other_device)
+{
+    cr_expect(eq(int, family_serves("emulator:sm_110"), false));
+}
+
 Test(packs, the_same_input_gives_the_same_bytes)
 {
     tj_problem all[2] = {problem, problem};

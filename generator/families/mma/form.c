@@ -1430,6 +1430,11 @@ static void describe_words(const tj_problem *view, const tj_mma_shape *s, bool i
     tj_template_set_of(fill, is_m, "m_scale_inside", gathers ? "row >= 0" : is_m ? "row < j" : "col < l");
 }
 
+static bool reads_block_scales(const tj_problem *view, const tj_mma_shape *s)
+{
+    return tj_mma_scales_products(s) && tj_scale_k(view) > 0;
+}
+
 /* Describe the scales that the instruction multiplies by. */
 static void describe_block_scales(const tj_problem *view, const tj_mma_shape *s, bool checks_k, tj_template_params *fill)
 {
@@ -1445,9 +1450,10 @@ static void describe_block_scales(const tj_problem *view, const tj_mma_shape *s,
     tj_template_set(fill, "m_turn_signs", of_m ? "mma/turn_m_signs.cuh" : "");
     tj_template_set(fill, "n_turn_signs", of_n ? "mma/turn_n_signs.cuh" : "");
     tj_template_set(fill, "scales_left", checks_k ? "k - kk" : "4 * SCALE_K");
-    tj_template_set_flag(fill, "scales_products", of_m || of_n);
     tj_template_set_flag(fill, "scales_parts", of_m || of_n);
-    tj_template_set_flag(fill, "has_signs", of_step == 4);
+    tj_template_set(fill, "hold_signs", of_step == 4 ? "mma/hold_signs.cuh" : "");
+    tj_template_set(fill, "find_signs", of_step == 4 ? "mma/find_signs.cuh" : "");
+    tj_template_set(fill, "turn_signs", of_step == 4 ? "mma/turn_signs.cuh" : "");
     tj_template_set_int(fill, "SCALES_OF_STEP", of_step);
     tj_template_set_int(fill, "SCALE_WORDS", tj_mma_scale_words(view, s));
     tj_template_set(fill, "ONES", of_m && of_n ? "" : of_step == 4 ? "0x38383838u" : "0x7f7f7f7fu");
@@ -1482,6 +1488,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_reductions_describe(view, &slots, fill, form);
     tj_scales_describe(view, tj_is_scaled(view, TJ_MATRIX_P) ? TJ_SCALES_BY_ELEMENT : TJ_SCALES_AHEAD, s.splits, fill);
     describe_float_zeros(view, fill);
+    tj_template_set(fill, "block_scales", reads_block_scales(view, &s) ? "mma/block_scales.cuh" : "");
+    tj_template_set(fill, "which_scales", reads_block_scales(view, &s) ? "mma/which_scales.cuh" : "");
     if (tj_mma_scales_products(&s))
         describe_block_scales(view, &s, tj_checks_of(config, form->is_swapped).k, fill);
     else

@@ -1,0 +1,1 @@
+bool has_signs = false;  // is a scale of this phase negative, in the warp's tile?
