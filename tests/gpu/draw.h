@@ -81,6 +81,9 @@ typedef enum way {
     BY_F16_E5M2,
     BY_E4M3_E2M1,
     BY_E4M3_S4,
+    BY_BF16_F32,
+    BY_F32_BF16,
+    BY_F16_F32,
     WAYS
 } way;
 
@@ -108,6 +111,9 @@ static const struct {
     {"f16_e5m2", TJ_F16, TJ_E5M2, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"e4m3_e2m1", TJ_E4M3, TJ_E2M1, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"e4m3_s4", TJ_E4M3, TJ_S4, TJ_COMPUTE_F32_FP8, TJ_COMPUTE_F32_FP8},
+    {"bf16_f32", TJ_BF16, TJ_F32, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"f32_bf16", TJ_F32, TJ_BF16, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"f16_f32", TJ_F16, TJ_F32, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
 };
 
 static void set_way(tj_problem *p, int w)

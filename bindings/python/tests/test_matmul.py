@@ -156,6 +156,17 @@ def test_scales_along_k(random, each):
     assert numpy.allclose(of_floats, product, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_halves_by_f32(random, context, name):
+    """The product is f32 whichever of the two is, and its sums are as accurate."""
+    half = numpy.dtype(name) if name == "float16" else pytest.importorskip("ml_dtypes").bfloat16
+    a, b = random(5, 96).astype(half), random(64, 96)
+    exact = a.astype("f8") @ b.T.astype("f8")
+    for product in (tilejit.matmul(a, b.T), tilejit.matmul(b, a.T).T, tilejit.matmul(context.to_device(a), context.to_device(numpy.ascontiguousarray(b.T))).numpy()):
+        assert product.dtype == numpy.float32
+        assert numpy.abs(product - exact).max() < 96 * 2e-7
+
+
 _OF_E2M1 = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
 

@@ -107,6 +107,23 @@ def test_gated(has_bias):
     same(found, expected, (x, gate, up, *biases), 1e-5)
 
 
+@pytest.mark.parametrize("of_input,of_weight", [(torch.bfloat16, torch.float32), (torch.float16, torch.float32), (torch.float32, torch.bfloat16)])
+@pytest.mark.parametrize("activation", ["", "silu"])
+def test_halves_by_f32(of_input, of_weight, activation):
+    """As a router multiplies bfloat16 by weights of float32: the result is float32, and gradients have the types of their tensors."""
+    x, w = tensor(2, 5, 32, grad=True, dtype=of_input), tensor(16, 32, grad=True, dtype=of_weight)
+    bias = tensor(16, grad=True)
+    found = tt.linear(x, w, bias, activation=activation)
+    assert found.dtype == torch.float32
+    same(found, ACTIVATIONS[activation](functional.linear(x.float(), w.float(), bias)), (x, w, bias))
+    same(OPS.linear(x, w, bias, activation=activation, if_faster=True), found.detach())
+    same(tt.matmul(x, w.t()), x.float() @ w.float().t(), (x, w))
+    with torch.autocast("cpu"):
+        assert tt.linear(x, w).dtype == torch.bfloat16  # as all products are
+    compiled = torch.compile(lambda x, w: tt.linear(x, w, bias, activation=activation) + 1, backend="aot_eager", fullgraph=True)
+    same(compiled(x, w), found + 1)
+
+
 def test_gated_mlp():
     x, gate, up, down = tensor(5, 24, grad=True), tensor(16, 24, grad=True), tensor(16, 24, grad=True), tensor(24, 16, grad=True)
     same(tt.gated_mlp(x, tt.interleave(gate, up), down, x), gated(x, gate, up) @ down.t() + x, (x, gate, up, down), 1e-4)
@@ -435,7 +452,7 @@ def test_blocks_of_the_page():
 
 @pytest.mark.parametrize("call,kind,words", [
     (lambda: tt.linear(tensor(3, 4), tensor(6, 5)), ValueError, "pass (..., in) and (out, in)"),
-    (lambda: tt.linear(tensor(3, 4), tensor(6, 4).half()), TypeError, "convert one of them"),
+    (lambda: tt.linear(tensor(3, 4).bfloat16(), tensor(6, 4).half()), TypeError, "convert one of them"),
     (lambda: tt.linear(tensor(3, 4).int(), tensor(6, 4).int()), TypeError, "pass float32"),
     (lambda: tt.linear(tensor(3, 4), tensor(6, 4), activation="swish"), ValueError, "relu, gelu, gelu_tanh, silu"),
     (lambda: tt.linear(tensor(3, 4), tensor(6, 4), tensor(5)), ValueError, "an element for each row of weight"),

@@ -67,7 +67,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
         a is (..., j, k) and b (..., k, l), or vectors of k elements. The rows or the columns of each matrix must be contiguous, so
-        transposed views and slices are taken as they lie. M and N have one type, or are e4m3 and e5m2, or s8 and u8.
+        transposed views and slices are taken as they lie. M and N have one type, or are e4m3 and e5m2, or s8 and u8;
+        or one is of f16 or bf16 and the other of f32, and so is the product by default.
     out: receives the product, (..., j, l); it must not overlap a or b. Default: a new array of a's kind.
     epilogue: the operation on a sum before it is stored: an expression, such as ``"gelu(acc + bias[col])"``, or an ``Epilogue``.
     operands: values for the names of the expression: ``bias=bias``, arrays and numbers; and ``alpha``, ``beta`` and ``c`` if it has them.

@@ -16,7 +16,8 @@ def linear(input: Tensor, weight: Tensor, bias: Optional[Tensor] = None, residua
            epilogue: Optional[str] = None, **operands: Any) -> Tensor:
     """Return activation(input @ weight.T + bias) + residual, in one kernel.
 
-    input: (..., in). weight: (out, in), contiguous or a transposed view. bias: (out,). residual: the shape of the result.
+    input: (..., in). weight: (out, in), contiguous or a transposed view. bias: (out,). residual: the shape of the result. The two have one
+        type; or one has 16 bits and the other is float32, as a router's weight next to bfloat16: the result is float32 then, and as accurate.
     activation: "relu", "gelu", "gelu_tanh", "silu", or "" for none.
     epilogue: any other expression of docs/epilogues.md in place of bias, residual and activation, such as
         ``"gelu(acc + bias[col]) * gain[row]"``, with its operands, tensors and numbers, by name. It has no gradient.

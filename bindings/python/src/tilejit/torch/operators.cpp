@@ -105,7 +105,7 @@ const auto &quantized_op()
 /* As torch.backends.cuda.matmul.allow_tf32 says; all other types have sums of f32, or f64. */
 void set_compute(Product &product)
 {
-    if (product.problem.m.type == TJ_F32 && at::globalContext().allowTF32CuBLAS())
+    if (product.problem.m.type == TJ_F32 && product.problem.n.type == TJ_F32 && at::globalContext().allowTF32CuBLAS())
         product.problem.compute = TJ_COMPUTE_TF32;
 }
 
@@ -126,12 +126,23 @@ std::vector<int64_t> with_last(const Tensor &like, int64_t last)
     return sizes;
 }
 
+bool halves_meet_f32(const Tensor &halves, const Tensor &other)
+{
+    return halves.element_size() == 2 && halves.is_floating_point() && other.scalar_type() == at::kFloat;
+}
+
 void check_floats(const char *name, const Tensor &a, const Tensor &b)
 {
     TORCH_CHECK_TYPE(a.is_floating_point() && a.element_size() > 1, name, ": a tensor of ", a.scalar_type(),
                      " is not multiplied: pass float32, float16, bfloat16 or float64, or the operator of quantised weights");
-    TORCH_CHECK_TYPE(a.scalar_type() == b.scalar_type(), name, ": tensors of ", a.scalar_type(), " and ", b.scalar_type(),
-                     " are not multiplied: convert one of them");
+    TORCH_CHECK_TYPE(a.scalar_type() == b.scalar_type() || halves_meet_f32(a, b) || halves_meet_f32(b, a), name,
+                     ": tensors of ", a.scalar_type(), " and ", b.scalar_type(), " are not multiplied: convert one of them");
+}
+
+/* float32 for a tensor of 16 bits and one of float32; else the type of both. */
+at::TensorOptions options_of(const Tensor &a, const Tensor &b)
+{
+    return a.options().dtype(at::promote_types(a.scalar_type(), b.scalar_type()));
 }
 
 bool is_activation(c10::string_view name)
@@ -139,10 +150,15 @@ bool is_activation(c10::string_view name)
     return name == "relu" || name == "gelu" || name == "gelu_tanh" || name == "silu";
 }
 
-/* A tensor as a word of an expression: "bias:bf16[col]". */
+/* A tensor of some type as a word of an expression: "bias:bf16[col]". */
+string word(const char *name, at::ScalarType type, const char *index)
+{
+    return string(name) + ":" + library.tj_type_name(type_of(type)) + index;
+}
+
 string word(const char *name, const Tensor &tensor, const char *index)
 {
-    return string(name) + ":" + library.tj_type_name(type_of(tensor.scalar_type())) + index;
+    return word(name, tensor.scalar_type(), index);
 }
 
 /* The arguments of linear, checked. Weights lie as those of nn.Linear: (out, in), with groups (groups, out, in). */
@@ -183,6 +199,7 @@ struct Linear {
         const string left = gated ? "acc[2*col]" : "acc", right = "acc[2*col+1]";
         const string first = bias ? left + " + " + (gated ? word("even", *bias, "[col]") : word("bias", *bias, "[col]")) : left;
         const string second = bias ? right + " + " + word("odd", *bias, "[col]") : right;
+        const at::ScalarType type = c10::typeMetaToScalarType(options_of(input, weight).dtype());
         string value = activation.empty() ? first : activation + "(" + first + ")";
 
         if (gated)
@@ -190,17 +207,17 @@ struct Linear {
         if (residual)
             value += " + " + word("residual", *residual, "[row, col]");
         if (with_pre && gated)
-            value = word("other", input, "[row, col] = ") + second + "; " + value;
+            value = word("other", type, "[row, col] = ") + second + "; " + value;
         if (with_pre)
-            value = word("pre", input, "[row, col] = ") + first + "; " + value;
+            value = word("pre", type, "[row, col] = ") + first + "; " + value;
         return value;
     }
 
     Tensor empty() const
     {
         /* Rows that belong to no group are not written: they are zeros. */
-        return offsets ? at::zeros(with_last(input, out()), input.options())
-                       : at::empty(with_last(input, out()), input.options());
+        const at::TensorOptions options = options_of(input, weight);
+        return offsets ? at::zeros(with_last(input, out()), options) : at::empty(with_last(input, out()), options);
     }
 
     /* pre, other: NULL, or where to store what the activation is applied to. false: if_faster, and PyTorch's own product is. */
@@ -267,7 +284,9 @@ Tensor linear(const Tensor &input, const Tensor &weight, const optional<Tensor> 
     TORCH_CHECK_VALUE(!if_faster || (!gated && !offsets),
                       "linear: if_faster goes with a product that PyTorch has, without gate and offsets");
     const auto theirs = [&] {
-        const Tensor value = activate(at::linear(input, weight, bias), call.activation);
+        const at::TensorOptions to = options_of(input, weight);
+        const optional<Tensor> added = bias ? optional<Tensor>(bias->to(to)) : bias;
+        const Tensor value = activate(at::linear(input.to(to), weight.to(to), added), call.activation);
         return residual ? value + *residual : value;
     };
     const Tensor result = call.empty();
@@ -280,7 +299,7 @@ std::tuple<Tensor, Tensor, Tensor> linear_saving(const Tensor &input, const Tens
 {
     const Linear call{input, weight, bias, residual, offsets, string(activation), gated};
     call.check();
-    const Tensor result = call.empty(), pre = call.empty(), other = gated ? call.empty() : at::empty({0}, input.options());
+    const Tensor result = call.empty(), pre = call.empty(), other = gated ? call.empty() : at::empty({0}, result.options());
     call.run(result, &pre, &other, false, [] {});
     return {result, pre, other};
 }
@@ -291,10 +310,13 @@ Tensor matmul(const Tensor &a, const Tensor &b, bool if_faster)
     TORCH_CHECK_VALUE(a.dim() == b.dim() && (a.dim() == 2 || (a.dim() == 3 && a.size(0) == b.size(0))) &&
                           a.size(-1) == b.size(-2),
                       "matmul: a is ", a.sizes(), " and b is ", b.sizes(), ": pass two matrices, or as many of both");
-    const auto theirs = [&] { return a.dim() == 2 ? at::mm(a, b) : at::bmm(a, b); };
+    const at::TensorOptions options = options_of(a, b);
+    const auto theirs = [&] {
+        return a.dim() == 2 ? at::mm(a.to(options), b.to(options)) : at::bmm(a.to(options), b.to(options));
+    };
     std::vector<int64_t> sizes = a.sizes().vec();
     sizes.back() = b.size(-1);
-    const Tensor result = at::empty(sizes, a.options());
+    const Tensor result = at::empty(sizes, options);
     if (result.numel() == 0)
         return result;
     Product product(a, a.size(-2), a.size(-1), b.size(-1));
@@ -316,7 +338,7 @@ Tensor grouped(const Tensor &a, const Tensor &b, const Tensor &offsets)
     check_floats("grouped", a, b);
     TORCH_CHECK_VALUE(a.dim() == 2 && b.dim() == 3 && a.size(1) == b.size(1), "grouped: a is ", a.sizes(), " and b is ",
                       b.sizes(), ": pass (rows, k) and (groups, k, l)");
-    const Tensor result = at::zeros({a.size(0), b.size(2)}, a.options());
+    const Tensor result = at::zeros({a.size(0), b.size(2)}, options_of(a, b));
     if (result.numel() == 0)
         return result;
     Product product(a, a.size(0), a.size(1), b.size(2));
@@ -337,7 +359,7 @@ Tensor along_k(const Tensor &a, const Tensor &b, const Tensor &offsets)
                       "along_k: a is ", a.sizes(), ", b is ", b.sizes(), " and offsets are ", offsets.sizes(),
                       ": pass (rows, j), (rows, l) and (groups + 1)");
     const int64_t groups = offsets.size(0) - 1;
-    const Tensor result = at::empty({groups, a.size(1), b.size(1)}, a.options());
+    const Tensor result = at::empty({groups, a.size(1), b.size(1)}, options_of(a, b));
     if (result.numel() == 0 || a.size(0) == 0)
         return result.zero_();
     Product product(a, a.size(1), a.size(0), b.size(1));
@@ -371,7 +393,7 @@ Tensor linear_epilogue(const Tensor &input, const Tensor &weight, c10::string_vi
         return false;
     }();
     const int64_t out = weight.size(0) / (is_pair ? 2 : 1), rows = product.problem.j.extent;
-    const Tensor result = at::empty(with_last(input, out), input.options());
+    const Tensor result = at::empty(with_last(input, out), options_of(input, weight));
     TORCH_CHECK_VALUE(!epilogue.has_alpha && !epilogue.has_beta,
                       "linear_epilogue: the expression has alpha, beta or c: use other names");
     for (int i = 0; i < epilogue.expression.operands; i++) {
@@ -859,7 +881,7 @@ std::tuple<Tensor, Tensor, Tensor> linear_saving_autograd(DispatchKeySet keys, c
     }
     const Tensor both = linear_op().call(input, weight, bias, std::nullopt, offsets, "", false, false);
     const Tensor pre = gated ? both.slice(-1, 0, std::nullopt, 2) : both;
-    const Tensor other = gated ? both.slice(-1, 1, std::nullopt, 2) : at::empty({0}, input.options());
+    const Tensor other = gated ? both.slice(-1, 1, std::nullopt, 2) : at::empty({0}, both.options());
     Tensor result = activate(pre, string(activation));
     result = gated ? result * other : result;
     return {residual ? result + *residual : result, pre, other};
