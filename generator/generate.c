@@ -355,16 +355,6 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     return quantizes ? describe_quantized(view, checks, params, err) : tj_expression_describe(view, &sums, params, err);
 }
 
-/* Return how many of M and N threads of the product read by a pointer. It may have maps of them as well. */
-static int factors_of(const tj_launch_step *product, bool has_maps)
-{
-    int factors = has_maps ? 0 : 2;
-
-    for (int i = 0; has_maps && i < product->arg_count; i++)
-        factors += product->arg[i].kind == TJ_ARG_POINTER && product->arg[i].index <= TJ_MATRIX_N;
-    return factors;
-}
-
 /*
  * Print the product's parameters, unless its family has, what follows from them, and those of the kernel that adds up splits.
  * moved: the operands as the product reads them.
@@ -380,12 +370,12 @@ static void print_signature(const tj_problem *view, const tj_problem *moved, con
     (void)snprintf(workspace, sizeof workspace, "%s *__restrict__ W,  // what is found of rows and columns: see RESULTS",
                    tj_scalar_type(moved) == TJ_F64 ? "double" : "float");
     if (!tj_template_has_lines(params, "parameters"))
-        tj_signature_print(moved, form, product, maps, factors_of(product, has_maps),
-                           product->splits > 1
-                               ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
-                               : workspace,
-                           params, "parameters");
-    tj_signature_print_body(moved, form, has_maps, params);
+        tj_signature_print(
+            moved, form, product, maps, tj_signature_reads(form, TJ_MATRIX_M) + tj_signature_reads(form, TJ_MATRIX_N),
+            product->splits > 1 ? "sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product"
+                                : workspace,
+            params, "parameters");
+    tj_signature_print_body(moved, form, params);
     if (product->splits > 1)
         tj_signature_print_reduce(view, form, product + 1, params);
 }

@@ -377,6 +377,8 @@ static const char *find_beyond(const tj_problem *problem)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         if (tj_type_get_facts((tj_type)tj_problem_matrix(problem, which)->type)->numbers > 1)
             return "elements of 4 bits";
+    if (tj_type_bytes((tj_type)problem->m.type) != tj_type_bytes((tj_type)problem->n.type))
+        return "M and N of two sizes";
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         if (tj_stride_is_pointers(tj_problem_matrix(problem, which)->stride))
             return "arrays of pointers";

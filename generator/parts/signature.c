@@ -398,12 +398,24 @@ static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bo
     return moves_on;
 }
 
-void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill)
+bool tj_signature_reads(const tj_launch_form *form, tj_which which)
+{
+    const tj_launch_step *const product = tj_product_step(form);
+    const int32_t callers = form->is_swapped ? tj_operand_across(which) : (int32_t)which;
+
+    for (int i = 0; i < product->arg_count; i++)
+        if (product->arg[i].kind == TJ_ARG_POINTER && product->arg[i].index == callers)
+            return true;
+    return (form->needs & TJ_FEATURE_TMA) == 0;
+}
+
+void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, tj_template_params *fill)
 {
     tj_text derived = TJ_TEXT_INIT(MOST_BYTES), output = TJ_TEXT_INIT(MOST_BYTES);
     const tj_launch_step *const product = tj_product_step(form);
     const bool has_p_map = product->arg_count > 0 && product->arg[product->arg_count - 1].kind == TJ_ARG_TENSOR_MAP;
-    const bool needs[TJ_MATRICES] = {!has_maps, !has_maps, product->splits <= 1 && !has_p_map, product->splits <= 1};
+    const bool needs[TJ_MATRICES] = {tj_signature_reads(form, TJ_MATRIX_M), tj_signature_reads(form, TJ_MATRIX_N),
+                                     product->splits <= 1 && !has_p_map, product->splits <= 1};
 
     if (print_all_derived(view, needs, &derived))
         tj_text_append(&derived, "\n");

@@ -28,12 +28,14 @@ void tj_signature_print_list(const tj_problem *view, tj_argument argument, const
 /** Print the arguments with which a kernel passes on those parameters, `arguments`: "alpha, C, P);". fill has `parameters`. */
 void tj_signature_print_arguments(tj_template_params *fill);
 
+/** Does the product take M, or N, of the source as a pointer: because it has no tensor map of it, or next to one? */
+bool tj_signature_reads(const tj_launch_form *form, tj_which which);
+
 /**
  * Print the beginning of the product's kernel, as //@ lines: `derived`, its leading dimensions and strides that are not
  * arguments; `output_of_product`, its scales, operands, C and P; `product_of_block`, those after M, N and scales along k.
- * has_maps: M and N come as tensor maps.
  */
-void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, bool has_maps, tj_template_params *fill);
+void tj_signature_print_body(const tj_problem *view, const tj_launch_form *form, tj_template_params *fill);
 
 /** Print the parameters and the derived numbers of the kernel that adds up splits: `reduce_parameters`, `reduce_derived`. */
 void tj_signature_print_reduce(const tj_problem *view, const tj_launch_form *form, const tj_launch_step *reduce,

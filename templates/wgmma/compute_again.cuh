@@ -6,7 +6,8 @@ for (int r = 0; r < TM; ++r)
     for (int c = 0; c < TN; ++c)
         is_finite &= (__float_as_uint(sum[r][c]) & 0x7f800000) != 0x7f800000;
 if (!is_finite) {
-    const index_t k_end = min(static_cast<index_t>(k), static_cast<index_t>(0) + phases * BK);  //@ exact_begin for static_cast<index_t>(0)
+    const index_t first = 0;  //@ exact_begin for 0
+    const index_t end = min(static_cast<index_t>(k), first + phases * BK);
 #pragma unroll 1
     for (int i = 0; i < TM * TN; ++i) {
         const int r = i / TN, c = i % TN;
@@ -15,7 +16,7 @@ if (!is_finite) {
         float again = 0;
         if (Row < j && Col < l)
 #pragma unroll 1
-            for (index_t kk = 0; kk < k_end; ++kk)  //@ exact_begin for 0
+            for (index_t kk = first; kk < end; ++kk)
                 again += M[Row * ld_m + kk] * static_cast<float>(N[kk * ld_n + Col]);  //@ exact_n for N[kk * ld_n + Col]
 #pragma unroll
         for (int r = 0; r < TM; ++r)

@@ -159,6 +159,21 @@ static const tj_family *draw_family(int w)
     return config.family;
 }
 
+/* wgmma takes f32 along k, in whole lines of 16 bytes, for one product without groups or scales along k. */
+static void draw_f32_by_halves(tj_problem *p)
+{
+    p->rows = (tj_rows){0};
+    p->batch = 1;
+    p->k.extent = (p->k.extent + 7) / 8 * 8;
+    p->m.layout = TJ_ROW_MAJOR;
+    p->m.ld = p->n.ld = p->m.transposed = TJ_TIGHT;
+    p->m.stride = p->n.stride = p->p.stride = p->c.stride = TJ_TIGHT;
+    p->n.layout = TJ_COL_MAJOR ^ p->n.transposed;
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
+        if (p->scale[which].k > 0)
+            p->scale[which] = (tj_scale){0};
+}
+
 /* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(request *one)
 {
@@ -173,6 +188,8 @@ static int draw_pair(request *one)
         one->known = draw_problem(tile, w);
         if (strcmp(tj_family_name(family), "strip") == 0)
             draw_strip(&one->known, w);
+        if (strcmp(tj_family_name(family), "wgmma") == 0 && w == BY_F32_BF16)
+            draw_f32_by_halves(&one->known);
         one->asked = one->known;
         if (tj_problem_check(&one->known, NULL) != TJ_OK)
             continue;

@@ -80,6 +80,13 @@ Test(halves_by_f32, are_multiplied_by_tensor_cores)
         snprintf(label, sizeof label, "%s, variant %zu", row[i].config ? row[i].config : "the choice", i);
         expect_right_product(&problem, row[i].config, &options, label);
     }
+    tj_problem problem = TJ_PROBLEM_INIT(24, 136, 72, TJ_BF16);
+
+    problem.n = (tj_matrix){.type = TJ_F32, .layout = TJ_COL_MAJOR};
+    problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+    problem.k.multiple_of = 8;
+    if (has_nvrtc())
+        expect_right_product(&problem, "wgmma:swap=yes,bm=64,bn=16", NULL, "any extents");
 }
 
 /* Numbers at the ends of the range, in places where they count. */
