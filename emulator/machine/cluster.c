@@ -115,6 +115,7 @@ void emu_cluster_arrive(emu_warp *warp, const emu_inst *inst, uint32_t mask, boo
         emu_release(warp, &warp->block->cluster->gathering);
     } else {
         emu_release_fenced(warp, &warp->block->cluster->gathering);
+        emu_tensor_release(warp, &warp->block->cluster->gathering);
         emu_mbarriers_publish(warp, &warp->block->cluster->gathering);
     }
     warp->has_arrived |= mask;

@@ -260,15 +260,37 @@ void emu_tensor_settle(emu_warp *warp)
         memcpy(warp->settled, warp->past.seen, warp->block->cluster->slots * sizeof *warp->settled);
 }
 
+/* Add what one past knows of products, loads and stores to another. */
+static void join(const emu_cluster *cluster, emu_past *to, const emu_past *from)
+{
+    for (uint32_t i = emu_product_slot(cluster, 0, 0); i < emu_offer_slot(cluster, cluster->blocks * EMU_BLOCK_SLOTS); i++)
+        to->seen[i] = from->seen[i] > to->seen[i] ? from->seen[i] : to->seen[i];
+}
+
+void emu_tensor_release(const emu_warp *warp, emu_past *to)
+{
+    if (to->seen && warp->settled)
+        join(warp->block->cluster, to, &warp->past);
+}
+
+void emu_tensor_acquire(emu_warp *warp, const emu_past *from)
+{
+    if (from->seen && warp->settled)
+        join(warp->block->cluster, &warp->past, from);
+}
+
 /* ---- the end of an allocation ------------------------------------------------------------------------------------------ */
 
 /* Is an access complete, without the fences that an access to the same data would need? */
 static bool is_over(const emu_warp *warp, uint32_t by, uint32_t time, bool is_product)
 {
+    const emu_cluster *cluster = warp->block->cluster;
+
     if (is_product)
-        return warp->past.seen[product_slot_of(warp->block->cluster, by)] >= time;
-    return by == warp->slot ? (!warp->first_load || warp->first_load > time) && (!warp->first_store || warp->first_store > time)
-                            : warp->past.seen[by] >= time;
+        return warp->past.seen[product_slot_of(cluster, by)] >= time;
+    if (by == warp->slot)
+        return (!warp->first_load || warp->first_load > time) && (!warp->first_store || warp->first_store > time);
+    return warp->past.seen[by] >= time || warp->past.seen[emu_offer_slot(cluster, by)] >= time;
 }
 
 /* Report an access to a column that may come after it is freed. */

@@ -82,6 +82,13 @@ void emu_tensor_wait(emu_warp *warp, bool is_load);
 void emu_tensor_offer(emu_warp *warp);
 void emu_tensor_settle(emu_warp *warp);
 
+/**
+ * A relaxed arrival and a relaxed wait order no memory, but what is known to be complete in tensor memory: its fences need only an
+ * order of execution. Of other modules nothing.
+ */
+void emu_tensor_release(const emu_warp *warp, emu_past *to);
+void emu_tensor_acquire(emu_warp *warp, const emu_past *from);
+
 /** Report columns that an ending block has not freed. */
 void emu_tensor_check_end(const emu_block *block);
 

@@ -3,6 +3,8 @@
 #include "cluster.h"
 #include "finding.h"
 #include "lanes.h"
+#include "operations.h"
+#include "tensor_memory.h"
 
 /* Convert a generic address to an offset in shared::cluster; -1: not in the window. */
 static uint64_t in_cluster(const emu_inst *inst, uint64_t address)
@@ -41,6 +43,24 @@ static void get_rank(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         }
         emu_set_unsigned(warp, &inst->operand[0], i,
                          address < EMU_WINDOW_BYTES ? warp->block->rank : address / EMU_WINDOW_BYTES - 1);
+    }
+}
+
+/*
+ * and.b32 d, a, 0xfeffffff: programs for pairs of blocks turn an address of their own block into that of the first block's like this,
+ * because on a device addresses in a cluster have the block's rank from bit 24 on. The emulator's have none in their own block. A
+ * compiler may clear lower bits too.
+ */
+void emu_clear_rank(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_block *block = warp->block;
+    const bool is_second = block->rank & 1 && block->tensor && block->tensor->group == 2;
+
+    EMU_EACH_LANE (i, mask) {
+        const uint64_t value = emu_unsigned(warp, &inst->operand[1], i),
+                       kept = value & emu_unsigned(warp, &inst->operand[2], i);
+        const bool is_own = is_second && value < block->launch->shared_bytes;
+        emu_set_unsigned(warp, &inst->operand[0], i, is_own ? emu_address_in(block->rank & ~1u, kept) : kept);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "arrival.h"
 #include "finding.h"
 #include "request.h"
+#include "tensor_memory.h"
 
 enum { DROP = 2, EXPECT_TX = 1, NO_COMPLETE = 2, RELAXED = 2, PARITY = 1, PENDING_BITS = 20 };
 
@@ -117,12 +118,14 @@ static void arrive(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             return;
     }
     EMU_EACH_LANE (i, mask) {
-        if (at[i] != last && inst->choice[2] != RELAXED) {
+        if (at[i] != last && inst->choice[2] == RELAXED)
+            emu_tensor_release(warp, &at[i]->gathering);
+        else if (at[i] != last) {
             if (at[i]->block != warp->block)
                 emu_fence(warp);
             emu_release(warp, &at[i]->gathering);
-            last = at[i];
         }
+        last = at[i];
         arrive_lane(warp, inst, i, at[i]);
     }
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
@@ -180,7 +183,9 @@ static void wait(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         }
         if (inst->choice[1] == PARITY ? (m->phase & 1) != wanted : m->phase > wanted >> PENDING_BITS) {
             yes |= 1u << i;
-            if (m != last && inst->choice[2] != RELAXED)
+            if (m != last && inst->choice[2] == RELAXED)
+                emu_tensor_acquire(warp, &m->done);
+            else if (m != last)
                 emu_acquire(warp, &m->done);
             last = m;
         } else if (!(warp->gives_up >> i & 1)) {

@@ -25,4 +25,4 @@ static const emu_form *const forms[] = {emu_integer_forms,
                                         emu_tensormap_forms,
                                         NULL};
 
-const emu_operations emu_all_operations = {forms, emu_read_clock};
+const emu_operations emu_all_operations = {forms, emu_clear_rank, emu_read_clock};

@@ -144,21 +144,22 @@ static void publish(const emu_warp *warp, const emu_arrival *a, emu_past *to)
 /* Arrive at an mbarrier once the products that the thread had issued are complete; ticket: the time of the commit. */
 static void land_commit(const emu_arrival *a)
 {
-    emu_cluster *cluster = a->warp->block->cluster;
     emu_mbarrier *m = a->block->has_ended ? NULL : emu_mbarrier_at(a->warp, a->inst, a->lane, a->block, a->mbarrier);
 
     if (!m)
         return;
     if (m->gathering.seen)
         publish(a->warp, a, &m->gathering);
-    if (a->block != a->warp->block) {
-        if (m->gathering.seen)
-            m->gathering.seen[emu_copy_slot(cluster, a->mbarrier)] = cluster->now;
-        emu_note_visit(a->block, emu_copy_slot(cluster, a->mbarrier), a->warp, a->inst);
-        cluster->now++;
-    }
     emu_mbarrier_arrive(a->warp, a->inst, a->lane, m, 1, false);
     emu_mbarrier_try(m);
+}
+
+/* Record a commit that arrives in another block; it comes before a later commit of the same warp. */
+static void note_visit(const emu_warp *warp, const emu_inst *inst, emu_block *block)
+{
+    if (block != warp->block)
+        emu_note_visit(block, emu_product_slot(block->cluster, warp->block->rank, warp->number % EMU_PRODUCT_SLOTS), warp,
+                       inst);
 }
 
 static void commit(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -193,6 +194,7 @@ static void commit(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                                    .mbarrier = (uint32_t)place->address};
             if (!(to >> rank & 1))
                 continue;
+            note_visit(warp, inst, a.block);
             if (!emu_peer(warp, inst, i, &address) || !emu_mbarrier_use(warp, inst, i, a.block, a.mbarrier) || !emu_await(&a))
                 return;
         }

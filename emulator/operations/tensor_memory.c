@@ -130,7 +130,10 @@ static spot spot_of(const window *w, uint32_t thread, uint32_t i)
     return (spot){w->lane + at.lane, w->column + second + at.column * (w->packs ? 2 : 1)};
 }
 
-/* Find the words of an instruction. false: it may not access them, and a finding says so. */
+/*
+ * Find the words of an instruction. A device takes the quarter from the warp, and some programs leave it 0 in the address; any other
+ * than the warp's is a mistake. false: the warp may not access them, and a finding says so.
+ */
 static bool find_window(emu_warp *warp, const emu_inst *inst, const emu_operand *address, window *w)
 {
     static const uint8_t registers[] = {0, 1, 2, 4, 1, 1}, columns[] = {0, 2, 4, 8, 1, 1};
@@ -144,7 +147,7 @@ static bool find_window(emu_warp *warp, const emu_inst *inst, const emu_operand 
     if (!is_uniform(warp, inst, address, "the address"))
         return false;
     at = (uint32_t)emu_address_of(warp, address, 0);
-    w->lane = at >> 16;
+    w->lane = (at >> 16) + (at >> 16 < EMU_QUARTER ? quarter : 0);
     w->column = at & 0xffff;
     if (w->shape == S16X32X2)
         w->second = (uint32_t)emu_unsigned(warp, &inst->operand[inst->outputs ? inst->operands - 1 : 1], 0);

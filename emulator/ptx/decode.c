@@ -260,6 +260,9 @@ static void decode_instruction(emu_parser *p, const emu_token *mnemonic, emu_ins
     }
     if (p->has_failed || !decode_by_form(p, mnemonic, &found, list, count, inst))
         return;
+    if (count == 3 && emu_token_is(mnemonic, "and.b32") && list[2]->kind == RAW_INTEGER &&
+        (uint32_t)list[2]->bits >> 24 == 0xfe)
+        inst->exec = p->operations->clear_rank;
     if (count == 2 && list[1]->kind == RAW_SPECIAL && list[1]->special >= SR_CLOCK) {
         inst->exec = p->operations->read_clock;
         inst->choice[0] = (uint8_t)list[1]->special;

@@ -35,6 +35,7 @@ typedef struct emu_form {
 /** The instruction set that a module is decoded for. */
 typedef struct emu_operations {
     const emu_form *const *forms; /* lists that end in a form without text; NULL after the last */
+    emu_exec clear_rank;          /* and.b32 with a constant that clears, of the upper bits, only bit 24 */
     emu_exec read_clock;          /* mov from %clock and the like, whose value changes: choice[0] is the emu_special_kind */
 } emu_operations;
 

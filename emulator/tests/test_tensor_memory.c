@@ -117,10 +117,9 @@ static const char pair_text[] = HELPERS
     "static __device__ void cluster_sync() { asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: \"memory\"); "
     "}\n"
     "static __device__ void bring_for_both(void *to, const Map *map, int x, int y, u64 *bar)\n"
-    "{ asm volatile(\"{.reg .b32 first; mapa.shared::cluster.u32 first, %4, 0;\\n\"\n"
-    "               \"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, "
-    "%3}], [first];}\"\n"
-    "               :: \"r\"(address(to)), \"l\"(map), \"r\"(x), \"r\"(y), \"r\"(address(bar)) : \"memory\"); }\n"
+    "{ asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, "
+    "%3}], [%4];\"\n"
+    "               :: \"r\"(address(to)), \"l\"(map), \"r\"(x), \"r\"(y), \"r\"(address(bar) & 0xfeffffff) : \"memory\"); }\n"
     "static __device__ void multiply_both(u32 d, u64 a, u64 b, u32 how, int adds)\n"
     "{ asm volatile(\"{.reg .pred p; setp.ne.b32 p, %4, 0;\\n\"\n"
     "               \"tcgen05.mma.cta_group::2.kind::tf32 [%0], %1, %2, %3, p;}\"\n"
@@ -176,7 +175,8 @@ static const char pair_text[] = HELPERS
     "        asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n"
     "        for (int i = 0; i < 16; ++i) out[(128 * rank + t) * 16 + i] = __uint_as_float(r[i]);\n"
     "    }\n"
-    "    cluster_sync();  // end\n"
+    "    before();\n"
+    "    asm volatile(\"barrier.cluster.arrive.relaxed; barrier.cluster.wait;\" ::: \"memory\");  // end\n"
     "    if (warp == 5)\n"
     "        asm volatile(\"tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;\" :: \"r\"(d), \"r\"(32));\n"
     "}\n";
@@ -469,7 +469,7 @@ static const broken mutations[] = {
      "no tcgen05.fence::after_thread_sync"},
     {PAIR,
      "ended before the sums come",
-     "cluster_sync();  // end",
+     "barrier.cluster.arrive.relaxed; barrier.cluster.wait;",
      "",
      CUEMU_TENSOR_MEMORY,
      {MULTIPLY},
