@@ -475,6 +475,14 @@ static const broken mutations[] = {
      {MULTIPLY},
      0,
      "was freed at line"},
+    {PAIR,
+     "no fence before the last barrier",
+     "    before();\n    asm",
+     "    asm",
+     CUEMU_ASYNC_IN_FLIGHT,
+     {"tcgen05.dealloc"},
+     0,
+     "which a tcgen05.ld of warp"},
     {PAIR, "no pair", "__cluster_dims__(2, 1, 1)", "__cluster_dims__(1, 1, 1)", CUEMU_DEADLOCK, {0}, 0, "no warp can go on"},
 };
 
