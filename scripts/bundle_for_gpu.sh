@@ -17,7 +17,7 @@ cp -L build/release/libtilejit.so.0 build/release/libtilejit_blas.so build/relea
 cp build/release/textbook.tjpack "$bundle"
 cp -r trials "$bundle"
 ldd "$bundle/tilejit" "$bundle/libtilejit_fleet.so" | awk '/libhiredis|libsodium/ { print $3 }' | sort -u | xargs -I{} cp -L {} "$bundle"
-cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
+cp tests/gpu/*.py tests/gpu/run_all.sh scripts/prove_my_gpu.sh scripts/device_report.py "$bundle"
 # The Python package, for any Python from 3.9 on, with the cffi of each. The textbook's kernels are there already.
 private_python pip:pip
 wheels=$(mktemp -d)

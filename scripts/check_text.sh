@@ -19,6 +19,7 @@ bad=$(LC_ALL=C grep -nP '[^\x00-\x7F]' templates/*/*.cu templates/*/*.cuh || tru
 [ -z "$bad" ] || complain "templates are ASCII: NVRTC cuts a source at some other bytes:"$'\n'"$bad"
 python3 scripts/check_templates.py --self-test && python3 scripts/check_templates.py || status=1
 python3 scripts/check_trials.py || status=1
+python3 scripts/device_report.py || status=1
 # Markdown: lines end at 100 columns, but for tables and fenced code; a link leads to a file; README shows a kernel as it is.
 pages=$(printf '%s\n' $files | grep '\.md$')
 bad=$(awk 'FNR == 1 { fenced = 0 } /^```/ { fenced = !fenced } !fenced && length > 100 && !/^ *\|/ { print FILENAME ":" FNR }' $pages)
