@@ -62,7 +62,7 @@ static int64_t matrices(const tj_problem *view, int64_t stride)
 /* Return the pipe of accumulators and epilogue; a family with tensor cores uses another pipe for the products. */
 static tj_pipe pipe_of_sums(const tj_problem *view)
 {
-    return tj_sum_bytes(view) == 8 ? TJ_PIPE_F64 : TJ_PIPE_F32;
+    return tj_part_type((int32_t)tj_sum_type(view)) == TJ_F64 ? TJ_PIPE_F64 : TJ_PIPE_F32;
 }
 
 static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
@@ -84,7 +84,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * counts->splits;
     counts->threads_per_block = product->block_x * product->block_y;
     counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
-    counts->flop = (2 * k + tj_epilogue_flop(view)) * computed * view->batch;
+    counts->flop = (2 * tj_products_of_element(view) * k + tj_epilogue_flop(view)) * computed * view->batch;
     counts->finish =
         view->epilogue.expression.nodes > 0 ? tj_epilogue_flop(view) * j * tj_problem_p_cols(view) * view->batch : 0;
     counts->pipe = (int32_t)pipe_of_sums(view);

@@ -275,7 +275,12 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
                     : "family %s takes no weights of 4 bits, and %c is %s: use the family %s, or none, so that the library "
                       "chooses",
                 family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
-        if (!family->types)
+        if (tj_type_is_complex(type) && !family->takes_complex)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "family %s takes no complex numbers, and %c is %s: use the family %s, or none, so that the library "
+                           "chooses",
+                           family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
+        if (!family->types || tj_type_is_complex(type))
             continue;
         if (!(family->types >> type & 1) && !(takes_weights && (TJ_TYPES_OF_WEIGHTS >> type & 1)))
             return tj_fail(

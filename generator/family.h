@@ -46,6 +46,7 @@ struct tj_family {
     uint32_t types;     /* of M, N and P, bits 1 << tj_type; 0: all */
     bool takes_weights; /* M or N may have fewer bits than the other, if that is a float, whatever `types` says */
     enum { TJ_PAIRS_OF_WEIGHTS = 1, TJ_PAIRS } takes_pairs; /* M or N may have 4 bits, two in a byte; 0: neither */
+    bool takes_complex;                                     /* c64 and c128, whatever `types` says; they need add_product */
     bool takes_repacked;                                    /* M or N of 4 bits may be in the order of tj_repack */
     bool scales_along_k;                                    /* plain scales (tj_scales_are_plain) of parts of k */
     bool sums_in_registers;                                 /* many accumulators: a kernel that spills is not launched */

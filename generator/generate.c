@@ -129,6 +129,17 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
     tj_template_set(params, "n_from_t", callers->n.type != view->n.type ? tj_facts_of(callers->n.type)->cuda : n);
 }
 
+/* Set the signs of the three real products that have an imaginary part of a complex M, of N, or of both (parts/c64.cuh). */
+static void set_signs(tj_template_params *params, const tj_problem *view)
+{
+    const bool by_m = view->m.conjugated, by_n = view->n.conjugated;
+
+    tj_template_set_flag(params, "complex", tj_is_complex(view));
+    tj_template_set(params, "by_m", by_m ? "-=" : "+=");
+    tj_template_set(params, "by_n", by_n ? "-=" : "+=");
+    tj_template_set(params, "by_both", by_m == by_n ? "-=" : "+=");
+}
+
 /*
  * A type that CUDA does not have is declared by the part of its name, with the conversions that the source uses. Integers
  * convert to integers by way of 64 bits. problem: the caller's, whose P a kernel after the product may finish; callers: operands as
@@ -145,6 +156,7 @@ static void set_types(tj_template_params *params, const tj_problem *problem, con
     int parts = 0;
 
     set_type_names(params, callers, view);
+    set_signs(params, view);
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
     tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_type_get_facts(sum)->cuda);
     tj_template_set(params, "scalar_t",
@@ -420,6 +432,17 @@ static const char *append_outputs(tj_text *out, const tj_epilogue *epilogue, cha
     return rest;
 }
 
+enum { FACTOR_BYTES = 16 };
+
+/* Return the name of M or N in the formula: "M", "conj(N_g)". */
+static const char *factor_name(const tj_problem *view, tj_which which, const char *const *name, char text[FACTOR_BYTES])
+{
+    if (!tj_problem_matrix(view, which)->conjugated)
+        return name[which];
+    (void)snprintf(text, FACTOR_BYTES, "conj(%s)", name[which]);
+    return text;
+}
+
 /* Append the request in one line, and the formula with its numbers. */
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
@@ -429,7 +452,7 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     const char *const *const name = has_groups ? of_group : of_one;
     const bool has_expression = view->epilogue.expression.nodes > 0, p_by_rows = view->p.layout == TJ_ROW_MAJOR;
     const tj_lines p = tj_problem_lines(view, TJ_MATRIX_P);
-    char line[TJ_PROBLEM_TEXT_BYTES];
+    char line[TJ_PROBLEM_TEXT_BYTES], text[FACTOR_BYTES];
     const char *value;
 
     tj_problem_print(problem, line);
@@ -452,9 +475,9 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     }
     for (size_t i = tj_operation_count; i-- > 0;)
         tj_text_append(out, tj_operation_is_in_formula(view, &tj_operations[i]) ? tj_operations[i].before : "");
-    append_extents(out, name[TJ_MATRIX_M], j, has_groups ? "j_g" : "j", &view->k, "k");
+    append_extents(out, factor_name(view, TJ_MATRIX_M, name, text), j, has_groups ? "j_g" : "j", &view->k, "k");
     tj_text_append(out, " . ");
-    append_extents(out, name[TJ_MATRIX_N], &view->k, "k", &view->l, "l");
+    append_extents(out, factor_name(view, TJ_MATRIX_N, name, text), &view->k, "k", &view->l, "l");
     for (size_t i = 0; i < tj_operation_count; i++)
         tj_text_append(out, tj_operation_is_in_formula(view, &tj_operations[i]) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");

@@ -93,10 +93,11 @@ static inline bool tj_operation_is_in_formula(const tj_problem *problem, const t
 tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
 
 /**
- * May these be alpha and beta of a launch, if it takes them? Canonical.
- * Errors: TJ_ERR_INVALID_ARGUMENT: f32 cannot hold one, or one is not an integer and the product is of integers.
+ * May these be alpha and beta of a launch, each a real and an imaginary part, if it takes them? Canonical.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: f32 cannot hold one, one is not an integer and the product is of integers, or one is complex and
+ * the product is real.
  */
-tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err);
+tj_status tj_epilogue_check_scalars(const tj_problem *problem, const double alpha[2], const double beta[2], tj_error *err);
 
 /** The addresses that a launch takes, by their public numbers: matrices, their scales, operands of the expression. */
 enum {
@@ -116,10 +117,36 @@ static inline const tj_compute_facts *tj_compute_facts_of(int32_t compute)
     return tj_compute_get_facts((tj_compute)compute);
 }
 
+/** Is this the type of complex numbers? */
+static inline bool tj_type_is_complex(int32_t type)
+{
+    const tj_type_facts *const facts = tj_facts_of(type);
+
+    return facts && facts->part != TJ_TYPE_DEFAULT;
+}
+
+/** Return the type of the real numbers that an element is made of: that of its two parts, or its own. */
+static inline tj_type tj_part_type(int32_t type)
+{
+    return tj_type_is_complex(type) ? (tj_type)tj_facts_of(type)->part : (tj_type)type;
+}
+
+/** Return the real numbers that an element is made of: 2 if it is complex. */
+static inline int32_t tj_type_parts(int32_t type)
+{
+    return tj_type_is_complex(type) ? 2 : 1;
+}
+
+/** Is it a product of complex matrices? Then all of them are, of one type. */
+static inline bool tj_is_complex(const tj_problem *problem)
+{
+    return tj_type_is_complex(problem->m.type);
+}
+
 /** Return the type in which products are summed. Canonical. */
 static inline tj_type tj_sum_type(const tj_problem *problem)
 {
-    return (tj_type)tj_compute_facts_of(problem->compute)->sum;
+    return tj_is_complex(problem) ? (tj_type)problem->m.type : (tj_type)tj_compute_facts_of(problem->compute)->sum;
 }
 
 /**
@@ -154,10 +181,11 @@ static inline bool tj_type_is_pair(int32_t type)
     return facts && facts->numbers > 1;
 }
 
-/** Does an element hold one number, of a type that a matrix may have? P, C and operands of an expression are of such types. */
+/** Does an element hold one real number, of a type that a matrix may have? Operands of an expression are of such types. */
 static inline bool tj_type_is_whole(int32_t type)
 {
-    return tj_facts_of(type)->product != TJ_TYPE_DEFAULT && !tj_type_is_pair(type);
+    return tj_facts_of(type)->product != TJ_TYPE_DEFAULT && tj_facts_of(type)->part == TJ_TYPE_DEFAULT &&
+           !tj_type_is_pair(type);
 }
 
 /** Return the numbers in a stored element. */
@@ -275,6 +303,12 @@ static inline bool tj_type_parse_whole(const char *name, tj_type *type)
 static inline int32_t tj_sum_bytes(const tj_problem *problem)
 {
     return tj_type_get_facts(tj_sum_type(problem))->bytes;
+}
+
+/** Return the real multiplications of a multiplication of M by N. */
+static inline int32_t tj_products_of_element(const tj_problem *problem)
+{
+    return tj_is_complex(problem) ? 4 : 1;
 }
 
 enum { TJ_NAME_LIST_BYTES = 512 };

@@ -78,7 +78,7 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
     const int32_t m = type[TJ_MATRIX_M], n = type[TJ_MATRIX_N], p = type[TJ_MATRIX_P];
     const int32_t standard = tj_facts_of(tj_leading_type(m, n))->compute;
     const tj_compute_facts *facts = tj_compute_facts_of(standard);
-    const uint32_t products = facts->products | (finds_scales ? TJ_QUANTIZED_TYPES : 0);
+    const uint32_t products = tj_type_is_complex(m) ? 1U << m : facts->products | (finds_scales ? TJ_QUANTIZED_TYPES : 0);
     char list[TJ_NAME_LIST_BYTES], inputs[INPUTS_BYTES];
 
     (void)name_inputs(m, n, inputs);
@@ -173,6 +173,26 @@ static tj_status check_order(const tj_problem *problem, tj_which which, tj_error
             "multiple of %d",
             letter, TJ_REPACKED_BLOCK, TJ_REPACKED_BLOCK);
     return TJ_OK;
+}
+
+/* May a matrix be conjugated? problem: with types spelled out. */
+static tj_status check_conjugated(const tj_problem *problem, tj_which which, tj_error *err)
+{
+    const tj_matrix *const m = tj_problem_matrix(problem, which);
+
+    if (m->conjugated == 0 || (m->conjugated == 1 && which < TJ_FACTORS && tj_type_is_complex(m->type)))
+        return TJ_OK;
+    if (m->conjugated != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the flag conjugated of %c is %d: use 0 or 1", tj_which_letter(which),
+                       m->conjugated);
+    return which < TJ_FACTORS
+               ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "%c is conjugated and holds %s, which are real: leave conjugated 0, or use c64 or c128",
+                         tj_which_letter(which), tj_type_name((tj_type)m->type))
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "%c is conjugated, and only M and N can be: conjugate both of them, and alpha and beta, for a "
+                         "P that is the conjugate",
+                         tj_which_letter(which));
 }
 
 static tj_status check_flag(char letter, const char *name, int32_t value, tj_error *err)
@@ -297,7 +317,7 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
         const tj_operand_row row = tj_operand_row_of(&words, (int)which);
 
-        if ((status = check_order(&words, which, err)) == TJ_OK)
+        if ((status = check_order(&words, which, err)) == TJ_OK && (status = check_conjugated(&words, which, err)) == TJ_OK)
             status = check_matrix(&words, &row, err);
     }
     return status;

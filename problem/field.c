@@ -90,7 +90,9 @@ static const field fields[] = {{"batch", BATCH, 0},
                                MEMBER("combine", rows.combined, TJ_COMBINED_MOST, "combined"),
                                MEMBER("repacked-m", m.order, TJ_ORDER_REPACKED, "m_order"),
                                MEMBER("repacked-n", n.order, TJ_ORDER_REPACKED, "n_order"),
-                               WORDS("symmetric", symmetric, TJ_SYMMETRIC_UPPER, "symmetric", triangles)};
+                               WORDS("symmetric", symmetric, TJ_SYMMETRIC_UPPER, "symmetric", triangles),
+                               MEMBER("conj-m", m.conjugated, 1, "m_conjugated"),
+                               MEMBER("conj-n", n.conjugated, 1, "n_conjugated")};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -323,7 +325,7 @@ static tj_status set_choice(tj_problem *problem, const field *f, const char *val
     if (f->kind == FORMAT) {
         tj_format_apply((size_t)choice, problem);
     } else if (f->kind == LAYOUT) {
-        tj_matrix_of(problem, f->which)->layout = (int16_t)choice;
+        tj_matrix_of(problem, f->which)->layout = (int8_t)choice;
     } else if (f->kind == SCALE) {
         *tj_scale_in(problem, f->which) = tj_scale_of_form(choice + 1, TJ_ANY);
     } else if (f->kind == NUMBER) {

@@ -40,10 +40,12 @@ static bool has_outputs(const tj_expression *e)
 
 tj_status tj_symmetric_check(const tj_problem *words, tj_error *err)
 {
-    const char *const has = words->rows.kind != TJ_ROWS_AS_THEY_LIE    ? "groups"
-                            : tj_has_index(&words->rows)               ? "an index of rows"
-                            : tj_is_scaled(words, TJ_MATRIX_P)         ? "scales of P"
-                            : tj_epilogue_pairs(&words->epilogue)      ? "an epilogue of pairs of columns"
+    const char *const has = words->rows.kind != TJ_ROWS_AS_THEY_LIE ? "groups"
+                            : tj_has_index(&words->rows)            ? "an index of rows"
+                            : tj_is_scaled(words, TJ_MATRIX_P)      ? "scales of P"
+                            : tj_epilogue_pairs(&words->epilogue)   ? "an epilogue of pairs of columns"
+                            : words->m.conjugated != words->n.conjugated
+                                ? "the conjugate of one of M and N, which makes P Hermitian"
                             : has_outputs(&words->epilogue.expression) ? "an epilogue with outputs besides P"
                                                                        : NULL;
 

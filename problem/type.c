@@ -13,19 +13,22 @@
 
 /* In the order of tj_type. */
 static const tj_type_facts types[] = {
-    {"f32", "float", "<f4", 4, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-24, 1},
-    {"f64", "double", "<f8", 8, TJ_COMPUTE_F64, TJ_F64, 0, 0x1p-53, 1},
-    {"f16", "half", "<f2", 2, TJ_COMPUTE_F32, TJ_F16, 0, 0x1p-11, 1},
-    {"bf16", "bfloat16", "<V2", 2, TJ_COMPUTE_F32, TJ_BF16, 0, 0x1p-8, 1},
-    {"e4m3", "e4m3", "<V1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-4, 1},
-    {"e5m2", "e5m2", "<f1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-3, 1},
-    {"s8", "s8", "|i1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 1},
-    {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 1},
-    {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0, 1},
-    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 2}, /* a byte holds two; files have no code for it, but that of u8 */
-    {"e2m1", "e2m1x2", "|u1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-2, 2},
-    {"u4", "u4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 2},
-    {"e8m0", "e8m0", "|u1", 1, TJ_COMPUTE_DEFAULT, TJ_TYPE_DEFAULT, 0, 0x1p-1, 1}, /* of scales only */
+    {"f32", "float", "<f4", 4, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-24, 1, 0},
+    {"f64", "double", "<f8", 8, TJ_COMPUTE_F64, TJ_F64, 0, 0x1p-53, 1, 0},
+    {"f16", "half", "<f2", 2, TJ_COMPUTE_F32, TJ_F16, 0, 0x1p-11, 1, 0},
+    {"bf16", "bfloat16", "<V2", 2, TJ_COMPUTE_F32, TJ_BF16, 0, 0x1p-8, 1, 0},
+    {"e4m3", "e4m3", "<V1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-4, 1, 0},
+    {"e5m2", "e5m2", "<f1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-3, 1, 0},
+    {"s8", "s8", "|i1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 1, 0},
+    {"u8", "u8", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 1, 0},
+    {"s32", "s32", "<i4", 4, TJ_COMPUTE_DEFAULT, TJ_S32, 1, 0, 1, 0},
+    {"s4", "s4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 2,
+     0}, /* a byte holds two; files have no code for it, but that of u8 */
+    {"e2m1", "e2m1x2", "|u1", 1, TJ_COMPUTE_F32, TJ_F32, 0, 0x1p-2, 2, 0},
+    {"u4", "u4x2", "|u1", 1, TJ_COMPUTE_S32, TJ_S32, 1, 0, 2, 0},
+    {"e8m0", "e8m0", "|u1", 1, TJ_COMPUTE_DEFAULT, TJ_TYPE_DEFAULT, 0, 0x1p-1, 1, 0}, /* of scales only */
+    {"c64", "c64", "<c8", 8, TJ_COMPUTE_F32, TJ_C64, 0, 0x1p-24, 1, TJ_F32},
+    {"c128", "c128", "<c16", 16, TJ_COMPUTE_F64, TJ_C128, 0, 0x1p-53, 1, TJ_F64},
 };
 
 #define BIT(type) (UINT32_C(1) << (type))
@@ -136,6 +139,8 @@ uint32_t tj_types_where(bool are_inputs)
         which |= types[i].compute != TJ_COMPUTE_DEFAULT ? BIT(i + 1) : 0;
     for (int i = 0; i < COUNT(computes) && !are_inputs; i++)
         which |= computes[i].products;
+    for (int i = 0; i < COUNT(types) && !are_inputs; i++)
+        which |= types[i].part != TJ_TYPE_DEFAULT ? BIT(i + 1) : 0;
     return which;
 }
 
@@ -159,6 +164,8 @@ static const char *name_meant(const char *name)
         {"e2m1", {"float4_e2m1fn", "fp4"}},
         {"u4", {"uint4"}},
         {"e8m0", {"float8_e8m0fnu", "ue8m0"}},
+        {"c64", {"complex64", "cfloat", "complex"}},
+        {"c128", {"complex128", "cdouble"}},
     };
 
     for (size_t i = 0; i < sizeof meant / sizeof meant[0]; i++)

@@ -43,7 +43,7 @@ static const int most_threads = 256;
 typedef struct resolved {
     tj_problem problem; /* canonical */
     tj_matrix_view m, n, c, p;
-    double alpha, beta; /* rounded as a launch rounds them */
+    double alpha[2], beta[2]; /* real and imaginary parts, rounded as a launch rounds them */
     bool reads_c;
     tj_factor factor[TJ_FACTORS];   /* scales and zero points */
     const int64_t *k_offsets;       /* of groups along k; NULL: none */
@@ -70,7 +70,9 @@ static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
 
     return (tj_matrix_view){
         .base = base,
-        .type = (tj_type)matrix->type,
+        .type = tj_part_type(matrix->type),
+        .parts = tj_type_parts(matrix->type),
+        .sign_of_odd = matrix->conjugated ? -1.0 : 1.0,
         .row_step = matrix->layout == TJ_ROW_MAJOR ? numbers * matrix->ld : 1,
         .col_step = matrix->layout == TJ_ROW_MAJOR ? 1 : numbers * matrix->ld,
         .stride = matrix->stride < 0 ? 0 : numbers * matrix->stride, /* 0 for TJ_BROADCAST and pointers */
@@ -112,7 +114,7 @@ static const long double fp8_sum_error = 8 * 17 * 0x1p-13L;
 
 /*
  * Set the errors of a right element: k roundings in the sum, or the equivalent of 2 k, or none for integers; one for each
- * scale, one for alpha, two for beta.
+ * scale, one for alpha, two for beta. A part of a complex sum has 2 k terms, and alpha and beta then are products of two terms.
  */
 static void set_errors(resolved *request)
 {
@@ -124,18 +126,19 @@ static void set_errors(resolved *request)
     /* Tensor cores truncate to f32, with up to twice the error of rounding. */
     const bool may_cut_off =
         compute->sum == TJ_F32 && !is_mixed && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
+    const int32_t parts_of_element = tj_type_parts(c->m.type);
     /*
      * Splitting elements costs some bits of each product, and tensor cores truncate within a few of these. Planes that hold all
      * bits of f32, next to elements of 16 bits, leave only the truncation.
      */
     const long double sums =
-        (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L
-                                                                  : is_mixed                         ? 2.0L
-                                                                                                     : 0.0L);
+        (long double)c->k.extent * parts_of_element * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L
+                                                                                     : is_mixed                         ? 2.0L
+                                                                                                                        : 0.0L);
     const long double parts = tj_scale_k(c) > 0 ? 1.0L + (long double)tj_ceil_div(c->k.extent, tj_scale_k(c)) : 0.0L;
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
-    request->roundings = (is_s32 ? 4.0L + parts : sums + parts) + 2.0L;
+    request->roundings = (is_s32 ? 4.0L + parts : sums + parts) + 2.0L * parts_of_element;
     for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++)
         request->roundings +=
             !is_s32 * (tj_is_scaled(c, which) + (tj_scale_of(c, which)->zero != 0)) + tj_scale_of(c, which)->whole;
@@ -156,18 +159,21 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
                        threads);
     request->problem = c;
     request->threads = threads == 0 ? default_threads() : threads < most_threads ? threads : most_threads;
-    request->alpha = c.epilogue.has_alpha ? operands->alpha : 1.0;
-    request->beta = c.epilogue.has_beta ? operands->beta : 0.0;
+    request->alpha[0] = c.epilogue.has_alpha ? operands->alpha : 1.0;
+    request->alpha[1] = c.epilogue.has_alpha ? operands->alpha_im : 0.0;
+    request->beta[0] = c.epilogue.has_beta ? operands->beta : 0.0;
+    request->beta[1] = c.epilogue.has_beta ? operands->beta_im : 0.0;
     status = tj_epilogue_check_scalars(&c, request->alpha, request->beta, err);
     if (status != TJ_OK)
         return status;
-    if (tj_scalar_type(&c) == TJ_F32) { /* the kernel takes them as f32 */
-        request->alpha = (double)(float)request->alpha;
-        request->beta = (double)(float)request->beta;
+    for (int part = 0; part < 2 && tj_part_type((int32_t)tj_scalar_type(&c)) == TJ_F32; part++) { /* the kernel takes f32 */
+        request->alpha[part] = (double)(float)request->alpha[part];
+        request->beta[part] = (double)(float)request->beta[part];
     }
     request->has_expression = c.epilogue.expression.nodes > 0;
     request->has_pairs = tj_epilogue_pairs(&c.epilogue);
-    request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
+    request->reads_c =
+        c.epilogue.has_beta && (request->beta[0] != 0.0 || request->beta[1] != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->offsets = operands->offsets;
     if (tj_has_offsets(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
@@ -184,8 +190,8 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
         return status;
     if (request->has_expression) {
         status = tj_evaluation_prepare(&request->problem, operands, &request->evaluation, err);
-        request->evaluation.alpha = request->alpha;
-        request->evaluation.beta = request->beta;
+        request->evaluation.alpha = request->alpha[0];
+        request->evaluation.beta = request->beta[0];
         if (status != TJ_OK)
             return status;
     }
@@ -210,9 +216,9 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
         .factor = {&request->factor[TJ_MATRIX_M], &request->factor[TJ_MATRIX_N]},
         .first_row = of.first,
         .j = of.count,
-        .k = request->problem.k.extent,
+        .k = request->problem.k.extent * request->m.parts,
         .k_offsets = request->k_offsets,
-        .l = request->problem.l.extent,
+        .l = request->problem.l.extent * request->n.parts,
         .batch = request->problem.batch,
         .row_count = row_count,
         .with_magnitude = with_magnitude,
@@ -228,7 +234,7 @@ static int columns_of(const resolved *request)
     return tj_sums_per_column(&request->problem);
 }
 
-/* The column of P that takes column c of a tile. */
+/* The column of P that takes column c of a tile; of complex numbers, the part. */
 static int64_t p_col(const resolved *request, const tj_tile *tile, int c)
 {
     return (tile->first_col + c) / columns_of(request);
@@ -247,6 +253,19 @@ typedef struct element {
     tj_bounded bounded; /* of an expression: its value, and the error bound of a kernel's */
     double outputs;     /* and the largest error of its other outputs / bound */
 } element;
+
+/* An element of P, or a part of a complex one. */
+typedef struct place {
+    int64_t row, col;
+} place;
+
+/* Return where a symmetric P has the element once more. */
+static place image_of(const resolved *request, int64_t row, int64_t col)
+{
+    const int64_t parts = request->p.parts;
+
+    return (place){col / parts, row * parts + col % parts};
+}
 
 static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
 {
@@ -341,7 +360,8 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
     const double sum = is_s32 ? (double)(int32_t)(uint32_t)(int64_t)tile->sum[at] : tile->sum[at];
     const long double scale_m = tj_factor_of_sum(&request->factor[TJ_MATRIX_M], tile->batch, tile->rows[r]);
     const long double scale_n = tj_factor_of_sum(&request->factor[TJ_MATRIX_N], tile->batch, tile->first_col + c);
-    const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
+    const bool multiplies_later = request->has_expression || request->p.parts == 2;
+    const long double alpha = multiplies_later ? 1.0L : (long double)request->alpha[0], scale = scale_m * scale_n * alpha;
     element e = {
         /* An infinite sum has a meaningless rest. */
         .value = tile->rest && isfinite(sum) ? (long double)sum + (long double)tile->rest[at] : (long double)sum,
@@ -366,9 +386,47 @@ static element sum_at(const resolved *request, const tj_tile *tile, int r, int c
     return e;
 }
 
-/* Return the element of P that begins at column c of the tile. */
+/* Add to a part of a complex element one of the two terms that a factor times a number has there. */
+static void add_term(double factor, const element *number, long double sign, element *e)
+{
+    const long double size = fabsl((long double)factor);
+
+    e->value += sign * (long double)factor * number->value;
+    e->magnitude += size * number->magnitude;
+    e->inputs += size * number->inputs;
+    e->underflow += size * number->underflow;
+    e->partial = fmaxl(e->partial, number->partial);
+    e->is_special |= number->is_special || !isfinite(factor);
+}
+
+/* Return the real or the imaginary part of an element of P: of alpha * sum + beta * C. c is odd for the imaginary part. */
+static element part_at(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    const int real = c - c % 2, part = c % 2;
+    const element sum[] = {sum_at(request, tile, r, real), sum_at(request, tile, r, real + 1)};
+    element e = sum[part];
+
+    /* Part p takes part p of the number times the real part of the factor, and the other part times the imaginary one. */
+    if (request->problem.epilogue.has_alpha) {
+        e = (element){.underflow = 2.0L * request->sum_limits->smallest_subnormal};
+        add_term(request->alpha[0], &sum[part], 1.0L, &e);
+        add_term(request->alpha[1], &sum[1 - part], part == 0 ? -1.0L : 1.0L, &e);
+    }
+    for (int i = 0; i < 2 && request->reads_c; i++) {
+        const double old = read_c(request, tile, r, real + (part + i) % 2);
+        const element number = {.value = old, .magnitude = fabsl((long double)old), .is_special = !isfinite(old)};
+
+        add_term(request->beta[i], &number, i == 1 && part == 0 ? -1.0L : 1.0L, &e);
+    }
+    return e;
+}
+
+/* Return the element of P that begins at column c of the tile, or one of the parts of a complex one. */
 static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
+    if (request->p.parts == 2)
+        return part_at(request, tile, r, c);
+
     element e = sum_at(request, tile, r, c);
 
     if (request->has_expression) {
@@ -378,9 +436,9 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
     } else if (request->reads_c && !request->combined) {
         const double old = read_c(request, tile, r, c);
 
-        e.value += (long double)request->beta * (long double)old;
-        e.magnitude += fabsl((long double)request->beta * (long double)old);
-        e.is_special |= !isfinite(old) || !isfinite(request->beta);
+        e.value += (long double)request->beta[0] * (long double)old;
+        e.magnitude += fabsl((long double)request->beta[0] * (long double)old);
+        e.is_special |= !isfinite(old) || !isfinite(request->beta[0]);
     }
     if (!request->blocks && !request->combined) {
         e.value = tj_saturate((tj_type)request->problem.p.type, e.value);
@@ -515,7 +573,7 @@ static void note_element(const resolved *request, findings *f, int64_t batch, in
         report->max_ratio = ratio;
         report->worst_batch = batch;
         report->worst_row = row;
-        report->worst_col = col;
+        report->worst_col = col / request->p.parts;
         report->worst_value = p;
         report->worst_reference = (double)e->value;
     }
@@ -530,13 +588,14 @@ static const char *stored_element(const resolved *request, int64_t batch, int64_
 /* Judge the mirror image of an element, which must have its bits. */
 static void check_image(const resolved *request, findings *f, int64_t batch, int64_t row, int64_t col, const element *e)
 {
-    const char *const image = stored_element(request, batch, col, row);
+    const place at = image_of(request, row, col);
+    const char *const image = stored_element(request, batch, at.row, at.col);
     const double p = tj_read_number(request->p.type, image, 0);
 
-    if (row == col)
+    if (row == at.row)
         return;
     f->unequal += memcmp(image, stored_element(request, batch, row, col), tj_type_bytes(request->p.type)) != 0;
-    note_element(request, f, batch, col, row, e, p, judge(request, e, p));
+    note_element(request, f, batch, at.row, at.col, e, p, judge(request, e, p));
 }
 
 static void check_tile(const tj_tile *tile, int worker, void *payload)
@@ -548,7 +607,7 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
         for (int c = 0; c < tile->col_count; c += columns_of(request)) {
             const int64_t row = tile->rows[r], col = p_col(request, tile, c);
 
-            if (!tj_computes(&request->problem, row, col))
+            if (!tj_computes(&request->problem, row, col / request->p.parts))
                 continue;
             const element e = element_at(request, tile, r, c);
             const double p = tj_read_number(request->p.type, tj_view_base(&request->p, tile->batch),
@@ -585,7 +644,7 @@ static element sum_of_rows(const resolved *request, int64_t row, int64_t col)
     element e = {0};
 
     if (request->reads_c)
-        tj_row_sum_add_exact(&sum, request->beta,
+        tj_row_sum_add_exact(&sum, request->beta[0],
                              tj_read_number(request->c.type, request->c.base, tj_view_index(&request->c, 0, row, col)));
     e.bounded = tj_row_sum_bounded(&sum, &request->problem);
     e.value = e.bounded.value;
@@ -660,17 +719,18 @@ static void conclude(const resolved *request, const findings *f, tj_check_report
                               4.0L * out->unit_roundoff * f->largest_size + 4.0L * out->smallest_subnormal +
                               f->largest_underflow;
     const char *p_class = class_of(report->worst_value), *reference_class = class_of(report->worst_reference);
+    const char *const checked = request->p.parts == 2 ? "real and imaginary parts" : "elements";
 
     report->norm = (double)sqrtl(f->squares);
     if (f->failures > 0 && strcmp(p_class, reference_class) != 0)
         snprintf(report->reason, sizeof report->reason,
-                 "%lld of %lld elements are wrong; row %lld, column %lld of product %lld is %s where the product is %s",
-                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row,
+                 "%lld of %lld %s are wrong; row %lld, column %lld of product %lld is %s where the product is %s",
+                 (long long)f->failures, (long long)report->elements, checked, (long long)report->worst_row,
                  (long long)report->worst_col, (long long)report->worst_batch, p_class, reference_class);
     else if (f->failures > 0)
         snprintf(report->reason, sizeof report->reason,
-                 "%lld of %lld elements are outside their error bound, the worst at row %lld, column %lld of product %lld",
-                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row,
+                 "%lld of %lld %s are outside their error bound, the worst at row %lld, column %lld of product %lld",
+                 (long long)f->failures, (long long)report->elements, checked, (long long)report->worst_row,
                  (long long)report->worst_col, (long long)report->worst_batch);
     else if (f->unequal > 0)
         snprintf(report->reason, sizeof report->reason, "P is not symmetric: %lld elements differ from their mirror images",
@@ -680,13 +740,15 @@ static void conclude(const resolved *request, const findings *f, tj_check_report
     else if (f->is_plain && f->is_constant && f->greatest - f->least > noise)
         snprintf(report->reason, sizeof report->reason, "P is the same number everywhere and the product is not");
     report->passed = report->reason[0] == '\0';
+    report->elements /= request->p.parts;
 }
 
 /* Return how many whole rows of the products max_flop pays for: all, or at least the first and the last. */
 static int64_t rows_to_check(const tj_problem *p, int64_t rows, double max_flop)
 {
     const int64_t total = rows * p->batch;
-    const double flop_per_row = 2.0 * (double)(p->k.extent > 0 ? p->k.extent : 1) * (double)p->l.extent;
+    const double flop_per_row =
+        2.0 * (double)(p->k.extent > 0 ? p->k.extent : 1) * (double)p->l.extent * tj_products_of_element(p);
     const double affordable = max_flop / flop_per_row;
 
     if (affordable >= (double)total || total <= 2)
@@ -715,9 +777,9 @@ static int64_t count_rows(const resolved *request)
 /* Replace the N of all groups by that of one group. */
 static void take_group(const resolved *all, int64_t group, resolved *one)
 {
-    const size_t step = all->n.is_array
-                            ? sizeof(void *)
-                            : (size_t)(all->n.stride / tj_type_numbers((int32_t)all->n.type)) * tj_type_bytes(all->n.type);
+    const size_t step = all->n.is_array ? sizeof(void *)
+                                        : (size_t)(all->n.stride / tj_type_numbers(all->problem.n.type)) *
+                                              tj_type_bytes((tj_type)all->problem.n.type);
 
     one->n.base = all->n.base ? (const char *)all->n.base + (size_t)group * step : NULL;
     one->factor[TJ_MATRIX_N] = all->factor[TJ_MATRIX_N];
@@ -733,8 +795,8 @@ static int64_t *copy_k_offsets(const resolved *request)
     for (int64_t group = 0; group < p->rows.groups && offsets; group++) {
         const tj_group_rows of = tj_rows_of_group(p, 0, request->offsets, group);
 
-        offsets[group] = of.begin;
-        offsets[group + 1] = of.end;
+        offsets[group] = of.begin * request->m.parts;
+        offsets[group + 1] = of.end * request->m.parts;
     }
     return offsets;
 }
@@ -888,13 +950,14 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
         for (int c = 0; c < tile->col_count; c += columns_of(request)) {
             const int64_t row = tile->rows[r], col = p_col(request, tile, c);
 
-            if (!tj_computes(&request->problem, row, col))
+            if (!tj_computes(&request->problem, row, col / request->p.parts))
                 continue;
+            const place image = image_of(request, row, col);
             const long double value = stored_at(request, tile, r, c);
 
             tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, row, col), value);
             if (tj_stores_twice(&request->problem))
-                tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, col, row), value);
+                tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, image.row, image.col), value);
         }
 }
 

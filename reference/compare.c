@@ -19,7 +19,8 @@ static const double FP8_ROUNDOFF = 0x1p-13;
 double tj_allowed_error(const tj_problem *problem, double alpha)
 {
     const tj_compute_facts *compute = tj_compute_facts_of(problem->compute);
-    const double k = (double)problem->k.extent, a = fabs(alpha), u = tj_facts_of(compute->sum)->unit_roundoff;
+    const double k = (double)problem->k.extent * tj_type_parts(problem->m.type), a = fabs(alpha),
+                 u = tj_facts_of(compute->sum)->unit_roundoff;
     const double roundoff = problem->compute == TJ_COMPUTE_F32_FP8 ? FP8_ROUNDOFF : compute->input_roundoff;
 
     if (tj_scalar_type(problem) == TJ_S32)
@@ -35,9 +36,10 @@ double tj_allowed_error(const tj_problem *problem, double alpha)
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)
 {
-    const tj_type dtype = (tj_type)problem->p.type;
+    const tj_type dtype = tj_part_type(problem->p.type);
     const size_t size = tj_type_bytes(dtype);
-    const int64_t numbers = tj_type_numbers((int32_t)dtype); /* of an element */
+    const int64_t numbers = tj_type_numbers((int32_t)dtype), /* of an element */
+        parts = tj_type_parts(problem->p.type);
     /* A value of a quantised P lies between two neighbours, which may be 0 and the least one. */
     const double step = !tj_is_scaled(problem, TJ_MATRIX_P)       ? 0
                         : tj_facts_of((int32_t)dtype)->is_integer ? 1
@@ -45,14 +47,14 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
     const double allowed = tj_allowed_error(problem, alpha) + step, relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 
-    for (int64_t start = 0; start < count; start += CHUNK) {
-        const size_t length = (size_t)(count - start < CHUNK ? count - start : CHUNK);
+    for (int64_t start = 0; start < count * parts; start += CHUNK) {
+        const size_t length = (size_t)(count * parts - start < CHUNK ? count * parts - start : CHUNK);
 
         tj_convert(TJ_F64, x, dtype, (const char *)p + (size_t)(start / numbers) * size, length);
         tj_convert(TJ_F64, y, dtype, (const char *)other + (size_t)(start / numbers) * size, length);
         for (size_t i = 0; i < length; i++)
             if (x[i] != y[i] && !(fabs(x[i] - y[i]) <= allowed + relative * fabs(y[i])))
-                return start + (int64_t)i;
+                return (start + (int64_t)i) / parts;
     }
     return -1;
 }

@@ -54,6 +54,9 @@ static const tj_number_limits limits[] = {
     [TJ_E2M1] = {0x1p-2L, 0x1p-1L, 6.0L, INFINITY, -6.0L},
     [TJ_U4] = {0.0L, 1.0L, 15.0L, INFINITY, 0.0L},
     [TJ_E8M0] = {0x1p-1L, 0x1p-127L, 0x1p127L, INFINITY, 0x1p-127L},
+    /* For each part. */
+    [TJ_C64] = {0x1p-24L, 0x1p-149L, 0x1p128L - 0x1p104L, 0x1p128L - 0x1p103L, -INFINITY},
+    [TJ_C128] = {0x1p-53L, 0x1p-1074L, 0x1p1024L - 0x1p971L, 0x1p1024L - 0x1p970L, -INFINITY},
 };
 
 const tj_number_limits *tj_number_limits_of(tj_type dtype)
@@ -213,6 +216,10 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
             out[i * out_step] = in[i * step];
         break;
     }
+    case TJ_C64:
+    case TJ_C128: /* the real parts */
+        tj_read_numbers(tj_part_type((int32_t)dtype), base, 2 * first, 2 * step, count, out, out_step);
+        break;
     case TJ_TYPE_DEFAULT:
         break;
     }
@@ -304,6 +311,9 @@ void tj_write_number(tj_type dtype, void *base, int64_t index, long double value
         ((float *)base)[index] = (float)value;
     else if (dtype == TJ_F64)
         ((double *)base)[index] = (double)value;
+    else if (tj_type_is_complex((int32_t)dtype))
+        for (int part = 0; part < 2; part++)
+            tj_write_number(tj_part_type((int32_t)dtype), base, 2 * index + part, part == 0 ? value : 0.0L);
     else if (tj_type_get_facts(dtype)->is_integer)
         write_integer(dtype, base, index, value);
     else
@@ -321,6 +331,8 @@ void tj_convert(tj_type to, void *destination, tj_type from, const void *source,
             write_half(destination, (int64_t)i, read_half(source, (int64_t)i));
     else if (to == from)
         memcpy(destination, source, count * tj_type_bytes(to));
+    else if (tj_type_is_complex((int32_t)to) && tj_type_is_complex((int32_t)from))
+        tj_convert(tj_part_type((int32_t)to), destination, tj_part_type((int32_t)from), source, 2 * count);
     else if (to == TJ_F64) /* exact, and by far the most frequent */
         tj_read_numbers(from, source, 0, 1, (int64_t)count, destination, 1);
     else
@@ -354,7 +366,9 @@ void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t see
         return;
     uint64_t state = seed;
 
-    if (dtype == TJ_F32)
+    if (tj_type_is_complex((int32_t)dtype))
+        tj_fill_random(tj_part_type((int32_t)dtype), destination, 2 * count, seed);
+    else if (dtype == TJ_F32)
         for (size_t i = 0; i < count; i++)
             ((float *)destination)[i] = (float)next_uniform(&state);
     else if (dtype == TJ_F64)

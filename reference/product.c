@@ -13,6 +13,13 @@
  * Products of f32 and narrower numbers are exact in float64. For f64 the sum is compensated: Ogita, Rump, Oishi, Accurate Sum
  * and Dot Product, SIAM J. Sci. Comput. 26 (2005), algorithm 5.3 (Dot2). It needs a compiler that neither reassociates nor
  * contracts floating point: the build says -ffp-contract=off.
+ *
+ * A product of complex matrices is a real product, because a complex number a + b i is the matrix (a b; -b a):
+ *
+ *     (a  b)  .  ( c  d)   =   (a c - b d   a d + b c)
+ *                (-d  c)
+ *
+ * So rows of M, with real and imaginary parts as neighbours, are multiplied by an N whose elements are such matrices.
  */
 #include "product.h"
 
@@ -163,8 +170,11 @@ static void pack_m(const tj_product *p, workspace *w, int64_t batch, int row_cou
     for (int r = 0; r < row_count; r++) {
         double *row = &w->m[r * TJ_TILE_STEP];
 
-        tj_read_numbers(p->m.type, tj_view_base(&p->m, batch), tj_view_index(&p->m, batch, w->rows[r], first), p->m.col_step,
-                        step, row, 1);
+        for (int part = 0; part < p->m.parts; part++)
+            tj_read_numbers(p->m.type, tj_view_base(&p->m, batch), tj_view_index(&p->m, batch, w->rows[r], first + part),
+                            p->m.parts * p->m.col_step, step / p->m.parts, row + part, p->m.parts);
+        for (int i = 1; i < step && p->m.sign_of_odd < 0; i += 2)
+            row[i] = -row[i];
         if (tj_factor_changes_elements(p->factor[TJ_MATRIX_M]))
             tj_factor_apply(p->factor[TJ_MATRIX_M], batch, w->rows[r], first, step, row, 1);
         w->row_special[r] |= has_special(row, step, 1);
@@ -173,9 +183,31 @@ static void pack_m(const tj_product *p, workspace *w, int64_t batch, int row_cou
         memset(&w->m[r * TJ_TILE_STEP], 0, sizeof(double) * (size_t)step);
 }
 
+/* Each element as a matrix of 2 x 2. */
+static void pack_complex_n(const tj_product *p, workspace *w, int64_t batch, int64_t first_col, int col_count, int64_t first,
+                           int step)
+{
+    for (int c = 0; c < col_count; c += 2) {
+        double *const upper = &w->n[c], *const lower = upper + TJ_TILE_COLS;
+
+        for (int part = 0; part < 2; part++)
+            tj_read_numbers(p->n.type, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first / 2, first_col + c + part),
+                            2 * p->n.row_step, step / 2, upper + part, 2 * TJ_TILE_COLS);
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)step * TJ_TILE_COLS; i += 2 * TJ_TILE_COLS) {
+            upper[i + 1] *= p->n.sign_of_odd;
+            lower[i] = -upper[i + 1];
+            lower[i + 1] = upper[i];
+        }
+        w->col_special[c] |= has_special(upper, step, TJ_TILE_COLS);
+        w->col_special[c + 1] = w->col_special[c];
+    }
+}
+
 static void pack_n(const tj_product *p, workspace *w, int64_t batch, int64_t first_col, int col_count, int64_t first, int step)
 {
-    if (p->n.col_step == 1) {
+    if (p->n.parts == 2) {
+        pack_complex_n(p, w, batch, first_col, col_count, first, step);
+    } else if (p->n.col_step == 1) {
         for (int i = 0; i < step; i++) {
             double *row = &w->n[i * TJ_TILE_COLS];
 

@@ -19,12 +19,17 @@ enum {
     TJ_TILE_STEP = 128  /* of k at a time: the packed blocks of M and N fill half of a usual L2 */
 };
 
-/** The place of a matrix's elements: base[batch * stride + row * row_step + col * col_step]; see tj_view_base. */
+/**
+ * The place of a matrix's elements: base[batch * stride + row * row_step + col * col_step]; see tj_view_base. A complex matrix is
+ * seen as a real one with two columns for each of its own, the real and the imaginary part.
+ */
 typedef struct tj_matrix_view {
     const void *base;
-    tj_type type;
+    tj_type type; /* of a part */
     int64_t row_step, col_step, stride;
-    bool is_array; /* base is an array of pointers to the matrices, and stride is 0 */
+    int32_t parts;      /* of an element: 2 if it is complex */
+    double sign_of_odd; /* of imaginary parts: -1 if the conjugate is multiplied */
+    bool is_array;      /* base is an array of pointers to the matrices, and stride is 0 */
 } tj_matrix_view;
 
 static inline const void *tj_view_base(const tj_matrix_view *view, int64_t batch)
@@ -34,7 +39,7 @@ static inline const void *tj_view_base(const tj_matrix_view *view, int64_t batch
 
 static inline int64_t tj_view_index(const tj_matrix_view *view, int64_t batch, int64_t row, int64_t col)
 {
-    return batch * view->stride + row * view->row_step + col * view->col_step;
+    return (batch * view->stride + row * view->row_step + col / view->parts * view->col_step) * view->parts + col % view->parts;
 }
 
 /** Some rows and some columns of one product of the batch. Arrays are TJ_TILE_COLS wide. */
@@ -55,7 +60,7 @@ typedef void (*tj_tile_fn)(const tj_tile *tile, int worker, void *payload);
 typedef struct tj_product {
     tj_matrix_view m, n;
     const tj_factor *factor[TJ_FACTORS]; /* zero points and scales along k of M and of N */
-    int64_t j, k, l, batch;
+    int64_t j, k, l, batch;              /* of real numbers: k and l are twice those of complex matrices */
     const int64_t *k_offsets; /* where the elements of k of each product of the batch begin, and one more; NULL: all of k */
     int64_t first_row;        /* of M and P, where the product's j rows begin */
     int64_t row_count;        /* rows of P to compute, batch included: all, or evenly spread ones */

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-TOTAL_PERCENT, FLAGS, FILE_PERCENT, SMALL_FILE = 26, 120, 50, 20
+TOTAL_PERCENT, FLAGS, FILE_PERCENT, SMALL_FILE = 26, 125, 50, 20
 
 SETTER = r'tj_template_(?:set|set_int|set_flag|take_lines|set_lines)\(\s*\w+,\s*'
 

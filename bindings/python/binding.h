@@ -32,8 +32,8 @@ typedef struct dl_managed_tensor {
  * which is valid until the next call of this thread.
  */
 static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem *problem, const tj_operands *prepared, size_t m,
-                                          size_t n, size_t p, size_t c, const size_t *scales, double alpha, double beta,
-                                          size_t stream)
+                                          size_t n, size_t p, size_t c, const size_t *scales, double alpha, double alpha_im,
+                                          double beta, double beta_im, size_t stream)
 {
     static _Thread_local tj_error error;
     tj_operands operands = *prepared;
@@ -50,6 +50,8 @@ static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem 
     }
     operands.alpha = alpha;
     operands.beta = beta;
+    operands.alpha_im = alpha_im;
+    operands.beta_im = beta_im;
     return tj_matmul(context, problem, &operands, (struct CUstream_st *)stream, &error) == TJ_OK ? NULL : &error;
 }
 

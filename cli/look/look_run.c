@@ -34,6 +34,8 @@ static tj_status run_cases(cli_look *look, const cli_timing *timing, tj_error *e
     options.period = 1 << 16;
     options.alpha = look->request.alpha;
     options.beta = look->request.beta;
+    options.alpha_im = look->request.alpha_im;
+    options.beta_im = look->request.beta_im;
     status = tj_workbench_create(context, &look->request.known, &options, &bench, err);
 
     for (size_t i = 0; i < look->count && status == TJ_OK; i++) {

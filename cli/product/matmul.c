@@ -157,6 +157,10 @@ static tj_status convert(const char *path, tj_npy *array, tj_type dtype, tj_erro
 
     if (array->dtype == dtype)
         return TJ_OK;
+    if (tj_type_get_facts(array->dtype)->part && !tj_type_get_facts(dtype)->part)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%.200s holds %s, and %s has no imaginary parts: save its real part, or multiply complex matrices", path,
+                       tj_type_name(array->dtype), tj_type_name(dtype));
     if (holds_pairs(dtype) && array->dtype != TJ_U8)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -534,6 +538,8 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     known->n.transposed = (int8_t)options->request.n.transposed;
     known->m.order = (int8_t)options->request.m.repacked;
     known->n.order = (int8_t)options->request.n.repacked;
+    known->m.conjugated = (int8_t)options->request.m.conjugated;
+    known->n.conjugated = (int8_t)options->request.n.conjugated;
     if (cli_take_epilogue(&options->request, request, err) != TJ_OK)
         return err->status;
     if (options->request.epilogue && known->epilogue.has_beta != (options->c != NULL))

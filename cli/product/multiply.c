@@ -171,6 +171,8 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     options.seed = product->seed;
     options.alpha = request->alpha;
     options.beta = request->beta;
+    options.alpha_im = request->alpha_im;
+    options.beta_im = request->beta_im;
     if (status != TJ_OK || tj_workbench_create(context, &request->known, &options, &bench, err) != TJ_OK ||
         tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), err) != TJ_OK ||
         tj_emulator_get(context, &emulator, err) != TJ_OK ||

@@ -11,7 +11,7 @@
 /* ---- request ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cli_matrix_options {
-    int32_t layout, transposed, repacked;
+    int32_t layout, transposed, repacked, conjugated;
     int64_t ld, stride;
 } cli_matrix_options;
 
@@ -44,7 +44,7 @@ typedef struct cli_request {
     tj_config config;
     bool has_config;        /* the options say something about the config */
     tj_chosen_by chosen_by; /* if they do not: the origin of the choice, once cli_adapt has run; 0: none */
-    double alpha, beta;
+    double alpha, beta, alpha_im, beta_im;
     double number[TJ_EPILOGUE_OPERANDS];             /* operands of the epilogue's expression */
     uint64_t numbers_given;                          /* bits 1 << i */
     char file[TJ_EPILOGUE_OPERANDS][CLI_PATH_BYTES]; /* files of operands; "": none */

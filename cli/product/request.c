@@ -32,7 +32,7 @@ static const char *type_at(size_t index)
     for (tj_compute compute = TJ_COMPUTE_F32; (facts = tj_compute_get_facts(compute)); compute++)
         products |= facts->products;
     for (tj_type type = TJ_F32; tj_type_get_facts(type); type++)
-        if (products >> type & 1 && index-- == 0)
+        if ((products >> type & 1 || tj_type_get_facts(type)->part) && index-- == 0)
             return tj_type_name(type);
     return NULL;
 }
@@ -83,12 +83,16 @@ static const cli_option of_problem[] = {
      "Element type of P and C; default: that of M and N, f32 for e4m3 and e5m2, s32 for s8 and u8.", "type",
      .offered = type_at},
     {"compute", CLI_TEXT, AT(compute),
-     "The arithmetic of the sums; default: f64 for f64, s32 for integers, f32 for the other types. tf32 lets tensor cores "
+     "The arithmetic of the sums; default: f64 for f64 and c128, s32 for integers, f32 for the other types. tf32 lets tensor "
+     "cores "
      "round M and N of f32; f32_split is as accurate as f32, with tensor cores; f32_fp8 lets tensor cores for 8-bit floats "
      "add 128 products with 13 bits.",
      "type", .offered = compute_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
+    {"conj-m", CLI_FLAG, AT(m.conjugated), "The conjugate of M is multiplied; with --transpose-m its conjugate transpose.",
+     .low = 1},
+    {"conj-n", CLI_FLAG, AT(n.conjugated), "The same for N.", .low = 1},
     {"repacked-m", CLI_FLAG, AT(m.repacked), "M holds weights of 4 bits in the order of tilejit repack.", .low = 1},
     {"repacked-n", CLI_FLAG, AT(n.repacked), "The same for N.", .low = 1},
     {"symmetric", CLI_TEXT, AT(symmetric),
@@ -185,8 +189,10 @@ static const cli_option of_scales[] = {
 };
 
 static const cli_option of_scalars[] = {
-    {"alpha", CLI_REAL, AT(alpha), "P = alpha * M . N. If it is given, alpha is an argument of the kernel.", "number"},
-    {"beta", CLI_REAL, AT(beta), "Add beta * C. If it is given, beta is an argument of the kernel. With 0, C is not read.",
+    {"alpha", CLI_COMPLEX, AT(alpha),
+     "P = alpha * M . N. If it is given, alpha is an argument of the kernel; of complex products it may be complex: 0.5-2i.",
+     "number"},
+    {"beta", CLI_COMPLEX, AT(beta), "Add beta * C. If it is given, beta is an argument of the kernel. With 0, C is not read.",
      "number"},
     {"epilogue", CLI_TEXT, AT(epilogue),
      "The operation on each accumulator before it is stored, such as 'gelu(acc + bias[col])': an expression over acc, row, "
@@ -308,9 +314,10 @@ static tj_status read_config(const cli_request_options *options, cli_request *re
 
 static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
 {
-    matrix->layout = (int16_t)options->layout;
+    matrix->layout = (int8_t)options->layout;
     matrix->transposed = (int8_t)options->transposed;
     matrix->order = (int8_t)options->repacked;
+    matrix->conjugated = (int8_t)options->conjugated;
     matrix->ld = options->ld;
     matrix->stride = options->stride;
 }
@@ -393,6 +400,8 @@ tj_status cli_take_epilogue(const cli_request_options *options, cli_request *req
     request->known.epilogue.has_beta = options->beta.is_given;
     request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
     request->beta = options->beta.is_given ? options->beta.value : 0.0;
+    request->alpha_im = options->alpha.imaginary;
+    request->beta_im = options->beta.imaginary;
     return take_expression(options, request, err);
 }
 
@@ -417,12 +426,24 @@ tj_status cli_check_request(const cli_request_options *options, tj_error *err)
     return read_any(options, &none.problem, err);
 }
 
+static tj_status check_scalars(const cli_request *request, tj_error *err)
+{
+    const tj_type type = (tj_type)request->known.m.type;
+
+    if ((request->alpha_im == 0 && request->beta_im == 0) || tj_type_get_facts(type)->part)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "--%s has an imaginary part, and the product of %s is real: leave it out, or multiply c64 or c128",
+                   request->alpha_im != 0 ? "alpha" : "beta", tj_type_name(type));
+}
+
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err)
 {
     tj_config settled;
 
     request->problem = request->known;
     if (read_any(options, &request->problem, err) != TJ_OK || tj_problem_check(&request->problem, err) != TJ_OK ||
+        check_scalars(request, err) != TJ_OK ||
         read_config(options, request, err) != TJ_OK)
         return err->status;
     settled = request->config;
@@ -545,6 +566,8 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
         set_number(object, stride, matrix->stride);
         if (matrix->order == TJ_ORDER_REPACKED)
             cli_set_bool(object, i == TJ_MATRIX_M ? "m_repacked" : "n_repacked", 1);
+        if (matrix->conjugated)
+            cli_set_bool(object, i == TJ_MATRIX_M ? "m_conjugated" : "n_conjugated", 1);
     }
     set_number(object, "batch", known.batch);
     set_rows(object, &known);

@@ -53,6 +53,28 @@ tj_status cli_parse_real(const char *what, const char *text, double *value, tj_e
     return TJ_OK;
 }
 
+tj_status cli_parse_complex(const char *what, const char *text, cli_real *number, tj_error *err)
+{
+    enum { NUMBER_BYTES = 64 };
+    const size_t length = strlen(text);
+    char part[NUMBER_BYTES] = "";
+    size_t sign = length > 0 ? length - 1 : 0; /* of the imaginary part */
+    tj_status status = TJ_OK;
+
+    number->value = number->imaginary = 0;
+    if (length == 0 || length >= NUMBER_BYTES || !strchr("ij", text[length - 1]))
+        return cli_parse_real(what, text, &number->value, err);
+    while (sign > 0 && (!strchr("+-", text[sign]) || strchr("eE", text[sign - 1])))
+        sign--;
+    (void)snprintf(part, sizeof part, "%.*s", (int)sign, text);
+    if (sign > 0)
+        status = cli_parse_real(what, part, &number->value, err);
+    (void)snprintf(part, sizeof part, "%.*s", (int)(length - 1 - sign), text + sign);
+    if (strcmp(part, "") == 0 || strcmp(part, "+") == 0 || strcmp(part, "-") == 0)
+        strcat(part, "1");
+    return status == TJ_OK ? cli_parse_real(what, part, &number->imaginary, err) : status;
+}
+
 tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err)
 {
     static const char names[3] = {'j', 'k', 'l'};

@@ -97,6 +97,9 @@ tj_status cli_apply_option(const cli_option *option, const char *value, void *fi
         return TJ_OK;
     case CLI_REAL:
         return read_real(option, what, value, field, err);
+    case CLI_COMPLEX:
+        ((cli_real *)field)->is_given = true;
+        return cli_parse_complex(what, value, field, err);
     case CLI_CHOICE:
         break;
     }

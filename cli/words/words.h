@@ -32,16 +32,17 @@ typedef enum cli_exit {
 
 typedef struct cli_real {
     bool is_given;
-    double value;
+    double value, imaginary;
 } cli_real;
 
 /** The way an option's value is read, and the type of its field. */
 typedef enum cli_kind {
-    CLI_FLAG,  /* int32_t: set to low */
-    CLI_TEXT,  /* const char *: may be empty if low is 1 */
-    CLI_INT,   /* int64_t: from low to high, or by name; initial where it is not given */
-    CLI_REAL,  /* cli_real: at least low; low 0: any */
-    CLI_CHOICE /* int32_t: by name */
+    CLI_FLAG,    /* int32_t: set to low */
+    CLI_TEXT,    /* const char *: may be empty if low is 1 */
+    CLI_INT,     /* int64_t: from low to high, or by name; initial where it is not given */
+    CLI_REAL,    /* cli_real: at least low; low 0: any */
+    CLI_COMPLEX, /* cli_real: "0.5", "2i" or "0.5-2i" */
+    CLI_CHOICE   /* int32_t: by name */
 } cli_kind;
 
 typedef struct cli_name {
@@ -187,6 +188,9 @@ tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t
 
 /** Parse a decimal number, "nan", "inf" or "-inf". */
 tj_status cli_parse_real(const char *what, const char *text, double *value, tj_error *err);
+
+/** Read a complex number: a real one, an imaginary one that ends in i or j, or the sum of both. */
+tj_status cli_parse_complex(const char *what, const char *text, cli_real *number, tj_error *err);
 
 /** Parse "512x300x700". */
 tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err);

@@ -100,13 +100,15 @@ typedef struct tj_operands {
                           (option allocate of the context), else from the device's memory pool (cuMemAllocAsync), and frees it
                           in stream order; the pool costs a few microseconds */
     size_t workspace_bytes; /**< the size of workspace */
+    double alpha_im,
+        beta_im; /**< imaginary parts of alpha and beta of a complex product, converted as these are; 0 for others */
 } tj_operands;
 
 /* clang-format off */
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
     { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { { NULL, 0, 0 } },       \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, 0 }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, 0.0, 0.0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

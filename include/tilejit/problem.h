@@ -49,11 +49,20 @@ typedef enum tj_type {
      * (tj_problem.scale).
      */
     TJ_E2M1 = 11,
-    TJ_U4 = 12,  /**< Weights of 4 bits, 0 to 15, two in a byte as TJ_S4 */
-    TJ_E8M0 = 13 /**< 8 bits of exponent: byte b is 2^(b - 127), and 255 is NaN. For scales only, never for a matrix */
+    TJ_U4 = 12,   /**< Weights of 4 bits, 0 to 15, two in a byte as TJ_S4 */
+    TJ_E8M0 = 13, /**< 8 bits of exponent: byte b is 2^(b - 127), and 255 is NaN. For scales only, never for a matrix */
+    /**
+     * A complex number of two f32, the real part first, as cuComplex and NumPy's complex64. M, N and P have the same complex type;
+     * an epilogue has alpha and beta alone, and there are no scales (docs/complex.md).
+     */
+    TJ_C64 = 14,
+    TJ_C128 = 15 /**< the same of two f64 */
 } tj_type;
 
-/** The accumulation of products. The library never accumulates in a type other than the one that the caller chose. */
+/**
+ * The accumulation of products. The library never accumulates in a type other than the one that the caller chose. Complex numbers
+ * are accumulated in two sums, of real and of imaginary parts, each as below.
+ */
 typedef enum tj_compute {
     TJ_COMPUTE_DEFAULT = 0, /**< tj_type_facts.compute of M's type */
     /**
@@ -162,10 +171,12 @@ enum { TJ_REPACKED_BLOCK = 32 };
 /** The storage of one matrix of a problem. All zero: row-major, tight, of the default type. */
 typedef struct tj_matrix {
     int32_t type;      /**< tj_type */
-    int16_t layout;    /**< tj_layout of the matrix as stored */
+    int8_t layout;     /**< tj_layout of the matrix as stored */
     int8_t transposed; /**< 1: the transpose is stored: M as k x j, N as l x k, P as l x j. That is the same storage as in the
                             other layout, so both give the same kernel */
     int8_t order;      /**< tj_order of M or N */
+    int8_t conjugated; /**< 1: the conjugate of M or N, of a complex type, is multiplied. With transposed it is stored as the
+                            conjugate transpose. It costs nothing: the kernel changes signs of multiply-adds */
     int64_t ld;        /**< elements from one stored row (column) to the next; TJ_TIGHT, TJ_ANY */
     int64_t stride;    /**< elements from one matrix of the batch to the next; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS,
                              TJ_POINTERS_16 */
@@ -393,7 +404,7 @@ typedef struct tj_problem {
 
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
-#define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0, 0 }
+#define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0, 0, 0 }
 #define TJ_SCALE_INIT(type, rows, k) { (type), 0, 0, 0, (rows), (k), 0 }
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
@@ -486,6 +497,7 @@ typedef struct tj_type_facts {
     int32_t is_integer;   /**< 1: all its numbers are whole */
     double unit_roundoff; /**< half the distance from 1 to the next number; 0 for integers, which round by at most 1/2 */
     int32_t numbers;      /**< in one element: 2 for types of 4 bits (TJ_S4), otherwise 1 */
+    int32_t part;         /**< the tj_type of the real and the imaginary part of a complex number; 0: not complex */
 } tj_type_facts;
 
 /** The number of element types. They are numbered from 1 on. Threads: any; pure. */
@@ -510,8 +522,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_type_parse(const char *name, tj_type *type, tj
 /** The facts of a way to compute. All text is static. */
 typedef struct tj_compute_facts {
     const char *name;      /**< "tf32" */
-    int32_t sum;           /**< the tj_type of sums */
-    uint32_t products;     /**< the types that P may have: a bit 1 << tj_type for each */
+    int32_t sum;           /**< the tj_type of sums; of the parts of complex sums */
+    uint32_t products;     /**< the types that P may have: a bit 1 << tj_type for each. A complex P has the type of M */
     double input_roundoff; /**< M and N are rounded with this unit roundoff before they are multiplied; 0: they never are */
 } tj_compute_facts;
 

@@ -41,14 +41,15 @@ typedef struct tj_host_operands {
     int64_t m_rows;
     const int32_t *p_index; /**< read only if rows are scattered to P or combined, as in tj_operands; with p_rows */
     int64_t p_rows;
-    const float *p_factor; /**< read only if rows are combined, as in tj_operands */
+    const float *p_factor;    /**< read only if rows are combined, as in tj_operands */
+    double alpha_im, beta_im; /**< imaginary parts of alpha and beta, 0 unless the product is complex */
 } tj_host_operands;
 
 /* clang-format off */
 /** TJ_HOST_OPERANDS(M, N): two addresses, alpha = 1, beta = 0, no other operand. */
 #define TJ_HOST_OPERANDS(m, n)                                                                                         \
     { sizeof(tj_host_operands), (m), (n), NULL, 1.0, 0.0, { { NULL, 0, 0 } }, { { NULL, 0, 0 } },            \
-      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0, NULL, 0, NULL }
+      { { NULL, 0, 0 } }, { { NULL, 0, 0 } }, { 0 }, NULL, NULL, 0, NULL, 0, NULL, 0.0, 0.0 }
 /* clang-format on */
 
 /** The result of a check. Start from TJ_CHECK_REPORT_INIT. */
@@ -81,7 +82,9 @@ typedef struct tj_check_report {
  * tensor cores may add in f32, for M and N narrower than f32 and for tf32, because they truncate to f32 instead of rounding; it
  * is k + 128 with TJ_COMPUTE_F32_SPLIT, and k + 4 for f16 or bf16 by f32 (docs/f32-split.md). Scales multiply R and |M| . |N|,
  * and each adds 1 to n, as do zero points and the number of a whole matrix; scales along k multiply elements, and add 1 and the
- * number of parts of k. If the operands force a zero (a zero factor, k = 0), only a zero passes.
+ * number of parts of k. If the operands force a zero (a zero factor, k = 0), only a zero passes. Of a complex P each
+ * real and each imaginary part is compared so, as a sum of twice as many real products; |alpha| * |M| . |N| is then
+ * |Re alpha| * (that of the own part) + |Im alpha| * (that of the other part).
  *
  * NaN and infinity must be where the reference has them, infinity with the same sign. If the operands have none, an element
  * whose sum may overflow on the way, depending on its order, may also be infinite or NaN. If a scale along k is infinite, an
@@ -133,7 +136,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, c
 
 /**
  * Convert count elements from one type to another as a product is stored in P (tj_epilogue): rounded once, to nearest even. If
- * the types are the same they are copied bit for bit. Numbers of s4 are stored two in a byte, the first in the lower half; the
+ * the types are the same they are copied bit for bit. A real number becomes a complex one without an imaginary part, and the
+ * other way round the imaginary part is lost. Numbers of s4 are stored two in a byte, the first in the lower half; the
  * unused half of the last byte stays unchanged. NULL: neither may be NULL unless count is 0.
  */
 TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count);

@@ -44,7 +44,8 @@ typedef enum tj_argument_kind {
     TJ_ARG_STRIDE,      /**< long long: elements from the operand of one product of the batch to that of the next; index as for
                              TJ_ARG_POINTER */
     TJ_ARG_BATCH,       /**< int: the number of products */
-    TJ_ARG_ALPHA,       /**< alpha: a double for TJ_COMPUTE_F64, a long long if the epilogue is in integers, else a float */
+    TJ_ARG_ALPHA,       /**< alpha: a long long if the epilogue is in integers, else of the type of sums: a float, a double,
+                             or two of either for a complex product, the real part first */
     TJ_ARG_BETA,        /**< beta, of the same type */
     TJ_ARG_NUMBER, /**< the value of a number of the epilogue's expression, converted as alpha is; index: TJ_OPERAND_WITH + i */
     TJ_ARG_WORKSPACE,  /**< pointer into the workspace; index: of slice */

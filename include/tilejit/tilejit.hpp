@@ -272,7 +272,7 @@ struct product {
     template <class T> static tj_matrix matrix(const matrix_view<T> &view) noexcept
     {
         tj_matrix made = TJ_MATRIX_INIT(type_of<T>);
-        made.layout = static_cast<std::int16_t>(view.layout);
+        made.layout = static_cast<std::int8_t>(view.layout);
         made.ld = view.ld;
         made.stride = view.stride;
         return made;

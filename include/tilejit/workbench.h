@@ -48,13 +48,14 @@ typedef struct tj_workbench_options {
     double number[TJ_EPILOGUE_OPERANDS]; /**< operands of the expression that are numbers */
     uint64_t numbers_given;              /**< bits 1 << i of the numbers that are given; the others get a value that changes the
                                               result */
-    const void *offsets;    /**< the offsets or counts of groups, as a launch would take them; borrowed for the call.
+    const void *offsets;      /**< the offsets or counts of groups, as a launch would take them; borrowed for the call.
                               Default: drawn from the seed, so that each row belongs to some group and some may be empty */
-    const tj_problem *lies; /**< the storage of the matrices, with every number known. Default: that of tj_problem_strided */
+    const tj_problem *lies;   /**< the storage of the matrices, with every number known. Default: that of tj_problem_strided */
+    double alpha_im, beta_im; /**< imaginary parts of alpha and beta, of complex products */
 } tj_workbench_options;
 
 /* clang-format off */
-#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL }, 0, 1.0, 0.0, 0, 0, 0, { 0 }, 0, NULL, NULL }
+#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL }, 0, 1.0, 0.0, 0, 0, 0, { 0 }, 0, NULL, NULL, 0.0, 0.0 }
 /* clang-format on */
 
 /**

@@ -143,6 +143,8 @@ typedef struct tj_launch_call {
     union {
         float real;
         int64_t whole;
+        float c64[2];
+        double c128[2];
     } alpha, beta;
     float number[TJ_EPILOGUE_OPERANDS]; /* of the expression, where the kernel has some */
 } tj_launch_call;
@@ -203,11 +205,17 @@ struct tj_kernel {
     bool has_outputs;                     /* besides P */
     bool has_pairs;                       /* an element of P takes two columns of M . N */
     bool weighs_c;                        /* a beta of 0 reads no C */
-    bool narrows_scalars;                 /* alpha or beta is an argument, and no double */
+    bool has_scalars;                     /* alpha or beta is an argument */
     tj_type scalar_type;                  /* tj_scalar_type */
     bool c_may_be_p;                      /* C and P are stored alike, so c = NULL can mean p */
     tj_launch_shape ready;
 };
+
+/** Is beta 0? Then a kernel that weighs C by it does not read C. */
+static inline bool tj_beta_is_zero(const tj_operands *x)
+{
+    return x->beta == 0.0 && x->beta_im == 0.0;
+}
 
 /** Prefetch the members that a coming launch reads, during a slow driver call. Any address is safe. */
 static inline void tj_kernel_prefetch(const tj_kernel *kernel)

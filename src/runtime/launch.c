@@ -76,6 +76,17 @@ static int64_t whole_or_0(double value)
     return tj_scalar_is_whole(value) ? (int64_t)value : 0;
 }
 
+static void make_complex_scalars(const tj_operands *x, bool is_f64, tj_launch_call *call)
+{
+    const double alpha[] = {x->alpha, x->alpha_im}, beta[] = {x->beta, x->beta_im};
+
+    for (int part = 0; part < 2; part++)
+        if (is_f64)
+            call->alpha.c128[part] = alpha[part], call->beta.c128[part] = beta[part];
+        else
+            call->alpha.c64[part] = (float)alpha[part], call->beta.c64[part] = (float)beta[part];
+}
+
 /* Fill in the values that parameters point to besides the operands themselves. */
 static void make_call(const tj_kernel *kernel, const tj_operands *x, tj_launch_call *call)
 {
@@ -84,6 +95,8 @@ static void make_call(const tj_kernel *kernel, const tj_operands *x, tj_launch_c
     call->beta.real = (float)x->beta;
     if (kernel->scalar_type == TJ_S32)
         call->alpha.whole = whole_or_0(x->alpha), call->beta.whole = whole_or_0(x->beta);
+    if (tj_type_is_complex((int32_t)kernel->scalar_type))
+        make_complex_scalars(x, kernel->scalar_type == TJ_C128, call);
     for (int i = 0; kernel->has_numbers && i < TJ_EPILOGUE_OPERANDS; i++)
         call->number[i] = (float)x->number[i];
 }
@@ -171,16 +184,29 @@ static inline bool is_apart(const tj_kernel *kernel, int which, const void *oper
            (uintptr_t)operand - (uintptr_t)p >= kernel->reach[which].of_p;
 }
 
-/* Is a scalar that the kernel takes in f32, or as an integer, still what it was given as? */
-static inline bool scalar_fits(const tj_kernel *kernel, int32_t is_taken, double value)
+/* Is a scalar still what it was given as, in the type in which the kernel takes it? */
+static inline bool scalar_fits(const tj_kernel *kernel, int32_t is_taken, double real, double imaginary)
 {
-    return !is_taken || (kernel->scalar_type == TJ_F32 ? tj_scalar_fits(value) : tj_scalar_is_whole(value));
+    if (!is_taken)
+        return true;
+    switch (kernel->scalar_type) {
+    case TJ_F32:
+        return tj_scalar_fits(real) && imaginary == 0.0;
+    case TJ_F64:
+        return imaginary == 0.0;
+    case TJ_C64:
+        return tj_scalar_fits(real) && tj_scalar_fits(imaginary);
+    case TJ_C128:
+        return true;
+    default:
+        return tj_scalar_is_whole(real) && imaginary == 0.0;
+    }
 }
 
 static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
 {
-    return !kernel->narrows_scalars || (scalar_fits(kernel, kernel->problem.epilogue.has_alpha, x->alpha) &&
-                                        scalar_fits(kernel, kernel->problem.epilogue.has_beta, x->beta));
+    return !kernel->has_scalars || (scalar_fits(kernel, kernel->problem.epilogue.has_alpha, x->alpha, x->alpha_im) &&
+                                    scalar_fits(kernel, kernel->problem.epilogue.has_beta, x->beta, x->beta_im));
 }
 
 /* Check the scales and operands of an expression that the kernel uses: as tight as the kernel is ready for. */
@@ -291,11 +317,10 @@ void tj_launch_make_ready(tj_kernel *kernel)
             has_array ? 1 : (uintptr_t)shape.matrix[TJ_MATRIX_P].span * kernel->element_bytes[TJ_MATRIX_P];
     }
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
-    kernel->narrows_scalars =
-        kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
+    kernel->has_scalars = kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta;
     kernel->has_more = tj_has_scales(&kernel->problem) || kernel->problem.epilogue.expression.operands > 0;
     kernel->takes_more = kernel->problem.epilogue.has_beta || kernel->form.workspace_bytes > 0 || kernel->has_more ||
-                         tj_has_offsets(&kernel->problem) || kernel->narrows_scalars;
+                         tj_has_offsets(&kernel->problem) || kernel->has_scalars;
     kernel->is_ready = true;
 }
 

@@ -207,7 +207,7 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
 
     status =
         resolve_operand(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->c.ld, is_p ? p->stride : operands->c.stride, shape, err);
-    if (status != TJ_OK || !is_p || (kernel->weighs_c && operands->beta == 0.0))
+    if (status != TJ_OK || !is_p || (kernel->weighs_c && tj_beta_is_zero(operands)))
         return status;
     if (kernel->operand[TJ_MATRIX_C].is_array != kernel->operand[TJ_MATRIX_P].is_array)
         return tj_fail(
@@ -587,7 +587,7 @@ static tj_status check_c_in_place(const tj_kernel *kernel, const tj_launch_shape
 static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
 {
     return which == TJ_MATRIX_C &&
-           (!kernel->problem.epilogue.has_beta || (kernel->weighs_c && x->beta == 0.0) || !x->c.address);
+           (!kernel->problem.epilogue.has_beta || (kernel->weighs_c && tj_beta_is_zero(x)) || !x->c.address);
 }
 
 /* to: P, or an output of the expression, at p; which: what is read, or another output. */
@@ -735,7 +735,9 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
         if (status != TJ_OK)
             return status;
     }
-    if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
+    const double alpha[] = {x->alpha, x->alpha_im}, beta[] = {x->beta, x->beta_im};
+
+    if (tj_epilogue_check_scalars(&kernel->problem, alpha, beta, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     if (check_lists(kernel, x, shape, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;

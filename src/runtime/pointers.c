@@ -126,7 +126,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         const int64_t span = shape.matrix[which].span;
         char title[64];
 
-        if (!pointer || span == 0 || (which == TJ_MATRIX_C && kernel->weighs_c && x.beta == 0.0))
+        if (!pointer || span == 0 || (which == TJ_MATRIX_C && kernel->weighs_c && tj_beta_is_zero(&x)))
             continue;
         snprintf(title, sizeof title, "%s%s", kernel->operand[which].is_array ? "the array of pointers to " : "",
                  kernel->operand[which].title);

@@ -65,7 +65,7 @@ static tj_argument_facts list_at(const tj_kernel *kernel, const tj_argument *arg
 tj_argument_facts tj_argument_facts_of(const tj_kernel *kernel, const tj_argument *arg)
 {
     const bool is_f64 = kernel->scalar_type == TJ_F64;
-    const size_t scalar = kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
+    const size_t scalar = kernel->scalar_type == TJ_S32 ? sizeof(int64_t) : tj_type_bytes(kernel->scalar_type);
     const size_t matrix = offsetof(tj_launch_shape, matrix);
     const int32_t number = arg->index - TJ_WITH, numbers = kernel->problem.epilogue.expression.operands;
 

@@ -37,7 +37,7 @@ struct tj_workbench {
     CUstream stream;
     tj_request asked; /* every number known; arrays of pointers where the problem takes these */
     tj_request lies;  /* the same with a stride for each matrix */
-    double alpha, beta, number[TJ_EPILOGUE_OPERANDS];
+    double alpha, beta, alpha_im, beta_im, number[TJ_EPILOGUE_OPERANDS];
     size_t sets, guard;
     placed matrix[TJ_ADDRESSES];
     struct {
@@ -206,6 +206,8 @@ static void describe_sets(tj_workbench *bench)
         memcpy(x->number, bench->number, sizeof x->number);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
+        x->alpha_im = bench->alpha_im;
+        x->beta_im = bench->beta_im;
         x->j = bench->lies.problem.j.extent;
         x->k = bench->lies.problem.k.extent;
         x->l = bench->lies.problem.l.extent;
@@ -268,6 +270,8 @@ static tj_status settle(tj_workbench *bench, const tj_request *request, const tj
         return status;
     bench->alpha = options->alpha;
     bench->beta = options->beta;
+    bench->alpha_im = options->alpha_im;
+    bench->beta_im = options->beta_im;
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
         bench->number[i] = options->numbers_given >> i & 1 ? options->number[i] : tj_trial_number(i);
     bench->sets = options->sets ? options->sets : 1;
@@ -513,7 +517,7 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
         return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
     void *laid[TJ_MATRICES] = {NULL, NULL, NULL, NULL};
-    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta};
+    tj_host_operands x = {.alpha = bench->alpha, .beta = bench->beta, .alpha_im = bench->alpha_im, .beta_im = bench->beta_im};
     tj_check_report own = TJ_CHECK_REPORT_INIT;
     tj_status status = TJ_CLEAR(report, TJ_CHECK_REPORT_INIT, err);
 

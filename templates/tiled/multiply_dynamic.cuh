@@ -8,6 +8,7 @@ for (index_t phase = 0; phase * TILE_WIDTH < k; ++phase) {  //@ end_of_k for k  
     __syncthreads();  // read after write: both tiles are complete before anyone reads them
 
     for (int i = 0; i < TILE_WIDTH; ++i)
-        Pvalue += Mds[ty * TILE_WIDTH + i] * Nds[i * TILE_WIDTH + tx];  //@ m_element for Mds[ty * TILE_WIDTH + i]
+        Pvalue += Mds[ty * TILE_WIDTH + i] * Nds[i * TILE_WIDTH + tx];  //@ m_element for Mds[ty * TILE_WIDTH + i]  //@ only not complex
+        //@| add_product(Pvalue, Mds[ty * TILE_WIDTH + i], Nds[i * TILE_WIDTH + tx]);  //@ m_element for Mds[ty * TILE_WIDTH + i]  //@ only complex
     __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
 }

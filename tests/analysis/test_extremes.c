@@ -48,7 +48,7 @@ static tj_problem extreme_problem(void)
     tj_problem p = TJ_PROBLEM_INIT(extreme(INT32_MAX), extreme(INT32_MAX), extreme(INT32_MAX), TJ_F32);
     tj_dim *const dim[] = {&p.j, &p.k, &p.l};
     int64_t *const number[] = {&p.m.ld, &p.n.ld, &p.p.ld, &p.c.ld, &p.m.stride, &p.n.stride, &p.p.stride, &p.c.stride};
-    int16_t *const word[] = {&p.m.layout, &p.n.layout, &p.p.layout};
+    int8_t *const word[] = {&p.m.layout, &p.n.layout, &p.p.layout};
     int8_t *const side[] = {&p.m.transposed, &p.n.transposed};
     int32_t *const flag[] = {&p.epilogue.has_alpha, &p.epilogue.has_beta};
 
@@ -62,7 +62,7 @@ static tj_problem extreme_problem(void)
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         *number[i] = next() % 2 ? 0 : extreme(INT64_MAX);
     for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)
-        *word[i] = (int16_t)(next() % 2);
+        *word[i] = (int8_t)(next() % 2);
     for (size_t i = 0; i < sizeof side / sizeof side[0]; i++)
         *side[i] = (int8_t)(next() % 2);
     for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++)

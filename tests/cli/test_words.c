@@ -78,6 +78,12 @@ Test(command, names_what_is_wrong_with_the_words)
         {"run 5x3x2 --alpha 1e999", "too large"},
         {"run 5x3x2 --alpha ''", "--alpha is \"\""},
         {"run 5x3x2 --alpha e", "--alpha is \"e\""},
+        {"run 5x3x2 --dtype c64 --alpha 1-xi", "--alpha is \"-x\": write a decimal number"},
+        {"run 5x3x2 --dtype c64 --alpha 1+2", "--alpha is \"1+2\": write a decimal number"},
+        {"run 5x3x2 --dtype c64 --alpha 1e999i", "too large"},
+        {"run 5x3x2 --alpha 1i", "--alpha has an imaginary part, and the product of f32 is real"},
+        {"run 5x3x2 --conj-m", "M is conjugated and holds f32, which are real"},
+        {"run 5x3x2 --dtype complex64", "no element type is named \"complex64\": did you mean c64?"},
         {"run 5x3x2 --any q", "--any has \"q\""},
         {"run 5x3x2 --multiple-of j=5", "--multiple-of j promises something of a fixed extent: add j to any"},
         {"run 5x3x2 --any j --multiple-of j=4", "breaks"},
@@ -160,7 +166,7 @@ Test(command, does_not_do_what_the_page_says_so_of)
         cr_expect(ne(int, shell("TILEJIT_DRIVER=emulator $T %s", request), 0), "%s is done after all", request);
         cr_expect(strstr(errors, answer) != NULL, "%s: %s, not %s", request, errors, answer);
     }
-    cr_expect(eq(int, count, 12), "rows of the table");
+    cr_expect(eq(int, count, 13), "rows of the table");
 }
 
 Test(command, reports_a_failure_as_json_too)
@@ -236,8 +242,8 @@ Test(command, completes_words_from_its_tables)
         {"completion ''", "bash zsh fish "},
         {"run 8x8x8 --layout-m ''", "row col "},
         {"run --stride-p ''", "pointers pointers16 "},
-        {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s4 e2m1 u4 "},
-        {"run --p-dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s32 "},
+        {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s4 e2m1 u4 c64 c128 "},
+        {"run --p-dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s32 c64 c128 "},
         {"run --compute ''", "f32 f64 tf32 s32 f32_split f32_fp8 "},
         {"run --scale-n ''", "one each along-k "},
         {"matmul ''", ":files "},

@@ -109,6 +109,56 @@ Test(problem, names_what_is_wrong_with_everything_else)
     }
 }
 
+/* Complex numbers have the formula of alpha and beta, and real ones no conjugates. */
+Test(problem, names_what_complex_numbers_cannot_have)
+{
+    struct {
+        const char *words;
+        tj_problem problem;
+    } rows[13];
+    tj_problem right = problem_of(10, 20, 30);
+
+    right.m.type = TJ_C64;
+    right.m.conjugated = right.n.conjugated = right.epilogue.has_alpha = right.epilogue.has_beta = 1;
+    cr_expect(eq(int, tj_problem_check(&right, NULL), TJ_OK));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        rows[i].problem = right;
+    rows[0].problem.m.type = TJ_F32;
+    rows[0].words = "M is conjugated and holds f32, which are real: leave conjugated 0, or use c64 or c128";
+    rows[1].problem.p.conjugated = 1;
+    rows[1].words = "P is conjugated, and only M and N can be: conjugate both of them, and alpha and beta";
+    rows[2].problem.n.conjugated = 2;
+    rows[2].words = "the flag conjugated of N is 2: use 0 or 1";
+    rows[3].problem.n.type = TJ_C128;
+    rows[3].words = "M is c64 but N is c128: give both one type";
+    rows[4].problem.n.type = TJ_F32;
+    rows[4].words = "M is c64 but N is f32: give both one type";
+    rows[5].problem.p.type = TJ_F32;
+    rows[5].words = "M and N are c64 but P is f32: such a P may be c64";
+    rows[6].problem.compute = TJ_COMPUTE_F64;
+    rows[6].words = "compute is f64 but M and N are c64: use f32";
+    rows[7].problem.scale[TJ_MATRIX_N] = (tj_scale)ONE_SCALE;
+    rows[7].words = "scale_n is of a c64 matrix, and scales are for real types: use alpha";
+    rows[8].problem.epilogue = (tj_epilogue){0};
+    cr_assert(eq(int, tj_epilogue_parse("silu(acc[2*col]) * acc[2*col+1]", &rows[8].problem.epilogue, NULL), TJ_OK));
+    rows[8].words = "the epilogue takes pairs of columns, and P is c64: pairs are for real types";
+    rows[9].problem.epilogue = (tj_epilogue){0};
+    cr_assert(eq(int, tj_epilogue_parse("relu(acc)", &rows[9].problem.epilogue, NULL), TJ_OK));
+    rows[9].words = "the epilogue is an expression, and P is c64: expressions compute in real types; use alpha and beta";
+    rows[10].problem.rows.combined = 2;
+    rows[10].words = "rows.combined is 2, and P is c64: sums with factors are of f32, f64, f16 or bf16";
+    rows[11].problem.scale[TJ_MATRIX_P] = (tj_scale)SCALE_EACH;
+    rows[11].words = "scale_p is of a c64 matrix";
+    rows[12].problem.l.extent = 10, rows[12].problem.symmetric = TJ_SYMMETRIC_BOTH, rows[12].problem.n.conjugated = 0;
+    rows[12].words = "symmetric is 1, and the problem has the conjugate of one of M and N, which makes P Hermitian";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_error err = {0};
+
+        cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
+        cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
+    }
+}
+
 /* The order of tj_repack is for weights of 4 bits along k, in whole blocks. */
 Test(problem, names_an_order_that_weights_cannot_have)
 {

@@ -223,7 +223,7 @@ static void draw_problem(const struct form *form, bool is_small, tj_problem *pro
         draw_extent(form->multiple, 0, is_small), draw_extent(form->multiple, form->longest, is_small), form->type);
     problem->compute = form->compute;
     problem->p.type = form->p_type;
-    problem->p.layout = (int16_t)(below(3) == 0 && !form->longest && !pairs);
+    problem->p.layout = (int8_t)(below(3) == 0 && !form->longest && !pairs);
     problem->l.extent += pairs && problem->l.extent % 2;
     problem->batch = below(4) == 0 ? 3 : 0;
     draw_epilogue(form->type == TJ_F64, pairs, may_reduce && below(3) == 0, &problem->epilogue);

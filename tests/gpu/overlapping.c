@@ -54,8 +54,8 @@ static tj_problem problem_of(const way *w, int is_asked)
     tj_problem problem = TJ_PROBLEM_INIT(ROWS, SIDE, SIDE, TJ_F32);
 
     problem.compute = (int16_t)w->compute;
-    problem.m.layout = problem.p.layout = (int16_t)w->layout;
-    problem.n.layout = (int16_t)w->n_layout;
+    problem.m.layout = problem.p.layout = (int8_t)w->layout;
+    problem.n.layout = (int8_t)w->n_layout;
     problem.batch = w->batch;
     problem.epilogue.has_beta = is_asked != 0; /* chains take a beta of 0, which reads no C */
     problem.overlap = (int16_t)is_asked;

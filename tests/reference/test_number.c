@@ -124,16 +124,16 @@ Test(convert, goes_between_all_types)
 
     for (int from = TJ_F32; from <= tj_type_count(); from++)
         for (int to = TJ_F32; to <= tj_type_count(); to++) {
-            double source[COUNT], target[COUNT];
+            double source[2 * COUNT], target[2 * COUNT]; /* an element may have two parts */
 
             tj_convert((tj_type)from, source, TJ_F64, values, COUNT);
             tj_convert((tj_type)to, target, (tj_type)from, source, COUNT);
             for (int i = 0; i < COUNT; i++) {
-                double once, want;
+                double once[2], want[2];
 
-                tj_write_number((tj_type)from, &once, 0, (long double)values[i]);
-                tj_write_number((tj_type)to, &want, 0, (long double)tj_read_number((tj_type)from, &once, 0));
-                const double got = tj_read_number((tj_type)to, target, i), read = tj_read_number((tj_type)to, &want, 0);
+                tj_write_number((tj_type)from, once, 0, (long double)values[i]);
+                tj_write_number((tj_type)to, want, 0, (long double)tj_read_number((tj_type)from, once, 0));
+                const double got = tj_read_number((tj_type)to, target, i), read = tj_read_number((tj_type)to, want, 0);
 
                 cr_expect(isnan(read) ? isnan(got) : got == read, "%d to %d, value %d", from, to, i);
             }
@@ -171,7 +171,7 @@ Test(fill_random, is_uniform_in_every_type)
     } integers[] = {
         [TJ_S8] = {-128, 127}, [TJ_U8] = {0, 255}, [TJ_S32] = {-65536, 65535}, [TJ_S4] = {-8, 7}, [TJ_U4] = {0, 15}};
     enum { COUNT = 100000 };
-    static double buffer[COUNT], again[COUNT];
+    static double buffer[2 * COUNT], again[2 * COUNT]; /* an element may have two parts */
 
     for (int dtype = TJ_F32; dtype <= tj_type_count(); dtype++) {
         if (dtype == TJ_E2M1 || dtype == TJ_E8M0) /* all patterns alike; powers of 2 */

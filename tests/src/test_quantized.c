@@ -86,7 +86,7 @@ static tj_problem problem_of(const struct row *row)
     tj_problem problem = TJ_PROBLEM_INIT(row->j, row->k, row->l, row->type);
 
     problem.p.type = row->p;
-    problem.n.layout = (int16_t)row->layout_n;
+    problem.n.layout = (int8_t)row->layout_n;
     problem.batch = row->batch;
     problem.scale[TJ_MATRIX_P] = row->scale;
     problem.scale[TJ_MATRIX_M] = nth_scale(row->j % 3);

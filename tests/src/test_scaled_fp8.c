@@ -83,7 +83,7 @@ Test(scaled_fp8, scales_that_wgmma_does_not_take_are_refused_in_words)
         tj_problem problem = TJ_PROBLEM_INIT(256, 384, 256, TJ_E4M3);
         tj_config config = TJ_CONFIG_INIT;
 
-        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
         problem.compute = TJ_COMPUTE_F32_FP8;
         problem.scale[TJ_MATRIX_M] = row[i].scale_m;
         problem.scale[TJ_MATRIX_N] = row[i].scale_n;
@@ -142,7 +142,7 @@ Test(scaled_fp8, products_are_not_serialized)
         tj_source *source = NULL;
         tj_image *image = NULL;
 
-        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
         problem.p.type = TJ_BF16;
         problem.compute = TJ_COMPUTE_F32_FP8;
         problem.rows = rows_in_groups(row[i].groups);

@@ -272,9 +272,9 @@ Test(types, of_weights_are_widened_for_tensor_cores)
         char label[160];
 
         problem.n.type = row[i].n;
-        problem.m.layout = (int16_t)row[i].m_layout;
-        problem.n.layout = (int16_t)row[i].n_layout;
-        problem.p.layout = (int16_t)(i % 3 == 2);
+        problem.m.layout = (int8_t)row[i].m_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
+        problem.p.layout = (int8_t)(i % 3 == 2);
         problem.batch = row[i].batch;
         problem.scale[TJ_MATRIX_M] = nth_scale(row[i].m == TJ_S8 || row[i].m == TJ_U8 ? 2 : 0);
         problem.scale[TJ_MATRIX_N] = nth_scale(row[i].n == TJ_S8 || row[i].n == TJ_U8 ? 2 : 0);
@@ -303,7 +303,7 @@ static void expect_right_weights(const scaled_weights *row, size_t rows, bool tu
 
         problem.n.type = row[i].n;
         problem.n.layout = TJ_COL_MAJOR;
-        problem.m.layout = (int16_t)(turns_m && i % 3 == 1);
+        problem.m.layout = (int8_t)(turns_m && i % 3 == 1);
         problem.scale[TJ_MATRIX_N] = row[i].scale;
         problem.p.type = TJ_F32;
         if (row[i].m == TJ_E4M3) {
@@ -457,7 +457,7 @@ Test(types, weights_have_zero_points_of_floats)
         char label[160];
 
         problem.n.type = row[i].n;
-        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
         problem.scale[row[i].m == TJ_U8 ? TJ_MATRIX_M : TJ_MATRIX_N] = row[i].scale;
         problem.p.type = TJ_F32;
         options.guard_bytes = 256;
@@ -502,7 +502,7 @@ Test(types, weights_of_4_bits_meet_e4m3)
         char label[160];
 
         problem.n.type = row[i].n;
-        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
         problem.compute = row[i].compute;
         problem.scale[TJ_MATRIX_M] = row[i].m;
         problem.scale[TJ_MATRIX_N] = row[i].of_n;
@@ -534,7 +534,7 @@ Test(types, weights_of_4_bits_that_e4m3_cannot_meet_are_refused)
         tj_config config = TJ_CONFIG_INIT;
 
         problem.n.type = TJ_U4;
-        problem.n.layout = (int16_t)row[i].n_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
         problem.compute = row[i].compute;
         if (row[i].zero > 0)
             problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0};
@@ -578,9 +578,9 @@ Test(types, scales_along_k_multiply_parts)
         char label[160];
 
         problem.n.type = row[i].n;
-        problem.m.layout = (int16_t)row[i].m_layout;
-        problem.n.layout = (int16_t)row[i].n_layout;
-        problem.p.layout = (int16_t)(row[i].groups == 0 && i % 4 == 3);
+        problem.m.layout = (int8_t)row[i].m_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
+        problem.p.layout = (int8_t)(row[i].groups == 0 && i % 4 == 3);
         problem.batch = row[i].batch;
         problem.rows = rows_in_groups(row[i].groups);
         problem.scale[TJ_MATRIX_M] = is_m ? along_k : (tj_scale)SCALE_EACH; /* those of a sum go on as they are */
@@ -945,9 +945,9 @@ Test(types, of_4_bits_are_widened)
         char label[160];
 
         problem.n.type = row[i].n;
-        problem.m.layout = (int16_t)row[i].m_layout;
-        problem.n.layout = (int16_t)row[i].n_layout;
-        problem.p.layout = (int16_t)row[i].p_layout;
+        problem.m.layout = (int8_t)row[i].m_layout;
+        problem.n.layout = (int8_t)row[i].n_layout;
+        problem.p.layout = (int8_t)row[i].p_layout;
         problem.batch = row[i].batch;
         problem.rows = rows_in_groups(row[i].groups);
         if (row[i].scale_k) {
@@ -1025,8 +1025,8 @@ Test(types, of_4_bits_are_refused_in_words)
     cr_expect(says("N is s4, and family skinny takes that of the matrix that it streams, which is M"), "%s", err.message);
     problem.scale[TJ_MATRIX_N] = (tj_scale)SCALE_EACH;
     for (int i = 0; i < 4 && has_nvrtc(); i++) { /* the library's choice, right and proven */
-        problem.n.layout = (int16_t)(i % 2);
-        problem.p.layout = (int16_t)(i / 2);
+        problem.n.layout = (int8_t)(i % 2);
+        problem.p.layout = (int8_t)(i / 2);
         expect_right_product(&problem, NULL, NULL, "the library's choice");
         cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
         cr_expect(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);

@@ -271,7 +271,7 @@ def test_specs_that_are_wrong(changes, words):
 
 
 def test_types_that_are_wrong():
-    for changes, words in ((dict(extents="length"), "list of texts"), (dict(arguments=[Argument("x", "in", "c8", "length")]), "dtype of x"),
+    for changes, words in ((dict(extents="length"), "list of texts"), (dict(arguments=[Argument("x", "in", "U3", "length")]), "dtype of x"),
                            (dict(constraints=[1]), r"constraints\[0\] is 1")):
         with pytest.raises(TypeError, match=words):
             scale(**changes)

@@ -109,6 +109,22 @@ def same_gradients(ours, theirs, *arrays, tolerance=1e-4):
         close(found, wanted, tolerance)
 
 
+def test_complex(normal):
+    a, b, c = ((normal(*shape) + 1j * normal(*shape)).astype("c8") for shape in ((5, 7), (7, 3), (5, 3)))
+    epilogue = tilejit.Epilogue(alpha=2 - 1j, beta=1j)
+
+    def ours(a, b, c):
+        return tilejit.jax.matmul(a, b, epilogue=tilejit.Epilogue(alpha=epilogue.alpha, c=c, beta=epilogue.beta))
+
+    def theirs(a, b, c):
+        return epilogue.alpha * (a @ b) + epilogue.beta * c
+
+    product, pull = jax.vjp(ours, a, b, c)
+    wanted, pull_theirs = jax.vjp(theirs, a, b, c)
+    for got, want in zip((product, *pull(c)), (wanted, *pull_theirs(c))):
+        assert got.dtype == want.dtype and numpy.allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("shapes", [((5, 7), (7, 3)), ((7,), (7, 3)), ((5, 7), (7,)), ((4, 5, 7), (7, 3)), ((5, 7), (2, 7, 3)), ((3, 1, 5, 7), (2, 7, 3))])
 def test_gradients_of_products(normal, shapes):
     same_gradients(matmul, jnp.matmul, *(normal(*shape) for shape in shapes))
@@ -216,7 +232,7 @@ def test_refusals(normal):
             (tilejit.InvalidArgument, "which is returned", lambda: matmul(a, b, epilogue="pre[row, col] = acc; acc", pre=normal(5, 3))),
             (tilejit.InvalidArgument, r"gelu\(acc", lambda: matmul(a, b, epilogue="gelu(acc")),
             (tilejit.InvalidArgument, "pass c", lambda: matmul(a, b, epilogue="acc + beta * c", beta=1)),
-            (TypeError, "which TileJIT does not multiply", lambda: matmul(a.astype("complex64"), b.astype("complex64"))),
+            (TypeError, "which TileJIT does not multiply", lambda: matmul(a.astype("int16"), b.astype("int16"))),
             (TypeError, "matmul has no argument stream", lambda: matmul(a, b, stream=0)),
             (TypeError, "is an array", lambda: matmul(a, b, epilogue=tilejit.Epilogue(scale_p=normal(5))))):
         with pytest.raises(error, match=message):

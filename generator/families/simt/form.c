@@ -45,7 +45,7 @@ static const tj_param params[] = {
     {"bn", "columns of the block tile of P", 32, 256, 128, NULL},
     {"bk", "length of a phase along k", 4, 64, 16, NULL, phases_tried},
     {"tm", "rows of the thread tile", 4, 16, 8, NULL, thread_tile_tried},
-    {"tn", "columns of the thread tile", 4, 16, 8, NULL, thread_tile_tried},
+    {"tn", "columns of the thread tile", 4, 16, 0, NULL, thread_tile_tried},
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried, TJ_PARAM_ORDER},
@@ -60,12 +60,12 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32, f64, f16 or bf16",
+    "M, N and P are f32, f64, f16, bf16, c64 or c128",
     "TM and TN are multiples of 4",
     "BM is a multiple of the warp tile's 4 * TM rows, BN of its 8 * TN columns",
     "32 to 1024 threads: one warp for each warp tile of each slice",
-    "a thread tile of at most 128 elements of 4 bytes, or 64 of 8: it stays in registers",
-    "copy=async: f32 or f64; BK is a multiple of 8, and of 2 * SLICES",
+    "a thread tile of at most 128 elements of 4 bytes, 64 of 8 or 32 of 16: it stays in registers",
+    "copy=async: neither f16 nor bf16; BK is a multiple of 8, and of 2 * SLICES",
     "copy=registers: 2 stages and 1 slice, both stages of both tiles in 48 KiB; BK is even",
     "start=spread: copy=async, and a slice has at least 8 steps of a phase",
     "all threads copy alike: their number divides each tile, in whole rows or in parts of one",
@@ -293,6 +293,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     tj_status status;
     tj_simt_shape s;
 
+    if (config->value[TN] == 0) /* 8 of the widest sums have no room next to 8 rows */
+        config->value[TN] = tj_sum_bytes(view) > 8 ? 4 : 8;
     if (*copy == 0)
         *copy = tj_copy_default(view);
     if (*stages == 0)
@@ -543,6 +545,7 @@ const tj_family tj_family_simt = {
     .name = "simt",
     .summary = "a thread computes a tile of P in registers; tiles of M and N pass through shared memory, phases ahead",
     .types = TJ_FLOAT_TYPES,
+    .takes_complex = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -134,6 +134,7 @@ const tj_family tj_family_tiled = {
     .scales_along_k = true,
     .takes_scales = tj_textbook_takes_scales,
     .takes_pairs = TJ_PAIRS,
+    .takes_complex = true,
     .takes_repacked = true,
     .takes_groups = true,
     .takes_groups_along_k = true,

@@ -42,7 +42,7 @@ A = TypeVar("A", bound=AnyArray)  # the array that says of which kind the produc
 class View:
     """One array. Strides count elements. A device of None is the host."""
 
-    __slots__ = ("kind", "address", "shape", "strides", "type", "device", "read_only", "stream", "owner", "memory")
+    __slots__ = ("kind", "address", "shape", "strides", "type", "device", "read_only", "stream", "owner", "memory", "conjugated")
 
     def __init__(self, kind: str, address: int, shape: Tuple[int, ...], strides: Tuple[int, ...], type: int, device: Optional[str],
                  owner: Any, read_only: bool = False, stream: int = 0) -> None:
@@ -56,10 +56,11 @@ class View:
         self.stream = stream  # what the array names
         self.owner = owner
         self.memory: Any = None  # what must not be freed while a call has the address
+        self.conjugated = False  # the array is the conjugate of what the memory holds
 
     def key(self) -> Tuple[Any, ...]:
         """All properties that a call depends on, except the address."""
-        return (self.kind, self.type, self.shape, self.strides, self.device, self.read_only)
+        return (self.kind, self.type, self.shape, self.strides, self.device, self.read_only, self.conjugated)
 
     def laid(self, shape: Tuple[int, ...], strides: Tuple[int, ...]) -> "View":
         """The same memory with another shape and other strides."""
@@ -134,7 +135,9 @@ def _look_torch(torch: Any, tensor: Any, name: str) -> View:
         place = None
     else:
         raise TypeError(f"{name} is on {device}: TileJIT takes tensors on the CPU and on CUDA devices")
-    return View("torch", tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), number_of(tensor.dtype, f"the type of {name}"), place, tensor)
+    view = View("torch", tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), number_of(tensor.dtype, f"the type of {name}"), place, tensor)
+    view.conjugated = tensor.is_conj()
+    return view
 
 
 def _look_jax(array: Any, name: str) -> View:
@@ -182,7 +185,8 @@ _NEW_CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_cha
 _DLPACK_CUDA = 2
 # (code, bits, lanes) of DLPack's types
 _DLPACK_TYPES = {(2, 32, 1): "f32", (2, 64, 1): "f64", (2, 16, 1): "f16", (4, 16, 1): "bf16", (10, 8, 1): "e4m3", (12, 8, 1): "e5m2",
-                 (14, 8, 1): "e8m0", (0, 8, 1): "s8", (1, 8, 1): "u8", (0, 32, 1): "s32", (0, 4, 2): "s4", (1, 4, 2): "u4", (17, 4, 2): "e2m1"}
+                 (14, 8, 1): "e8m0", (0, 8, 1): "s8", (1, 8, 1): "u8", (0, 32, 1): "s32", (0, 4, 2): "s4", (1, 4, 2): "u4", (17, 4, 2): "e2m1",
+                 (5, 64, 1): "c64", (5, 128, 1): "c128"}
 _exported: Dict[int, Any] = {}  # tensors of DLPack that were handed out, by their addresses, and what they need
 
 

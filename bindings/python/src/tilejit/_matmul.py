@@ -39,30 +39,34 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ...) -> HostArray: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ...) -> HostArray: ...
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., **operands: Union[AnyArray, float]) -> HostArray: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ...,
+           **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ...) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ...) -> A: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ...,
+           **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ...) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ...) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., **operands: Union[AnyArray, float]) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ...,
+           **operands: Union[AnyArray, float]) -> A: ...
 def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, overlap: bool = False,
-           format: Format = None, symmetric: Symmetric = None, **operands: Any) -> Any:
+           format: Format = None, symmetric: Symmetric = None, conj_a: bool = False, conj_b: bool = False,
+           **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
     a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
@@ -88,6 +92,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     symmetric: the product is square and known to be symmetric, as ``x @ x.T`` is, so only one triangle of it is computed: ``"both"``
         stores each element twice, ``"lower"`` and ``"upper"`` leave the other triangle as it is (0 in a new host array, anything in a new
         device array). Of c, and of matrices in the epilogue, that triangle alone is read; for ``"both"`` it is the lower one.
+    conj_a, conj_b: True: the conjugate of a complex a or b is multiplied, which costs nothing. PyTorch's lazy conjugates, such as ``a.mH``, are
+        taken as they lie too.
 
     Returns out; with a text as the epilogue's ``scale_p``, out and the array of its scales. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
@@ -102,13 +108,15 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     handle = stream_handle(stream)
     if isinstance(epilogue.scale_p, str):
         epilogue = _with_new_scales(a, b, epilogue, handle, compute, context, n_dtype, format)
-        product = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric)[0]
+        product = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric,
+                            (conj_a, conj_b))[0]
         return product, epilogue.scale_p
     torch = sys.modules.get("torch")
     if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
-            and epilogue.is_plain and a.is_cuda and n_dtype is None and format is None and symmetric is None):
+            and epilogue.is_plain and a.is_cuda and n_dtype is None and format is None and symmetric is None
+            and not (conj_a or conj_b)):
         return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, overlap, context_of(context))
-    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric)[0]
+    return _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric, (conj_a, conj_b))[0]
 
 
 def _with_new_scales(a: Any, b: Any, epilogue: Epilogue, handle: Optional[int], compute: Optional[str], context: Optional[Context], n_dtype: Any,
@@ -138,11 +146,11 @@ def with_new_scales(epilogue: Epilogue, shape: Tuple[int, ...], a: View, context
 def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
                 overlap: bool, context: Context) -> Any:
     """The same for tensors on a device, whose steady calls look at nothing twice: what _multiply found out hangs on this key."""
-    key = (a.dtype, a.shape, a.stride(), a.device, b.dtype, b.shape, b.stride(), b.device,
+    key = (a.dtype, a.shape, a.stride(), a.device, a.is_conj(), b.dtype, b.shape, b.stride(), b.device, b.is_conj(),
            None if out is None else (out.dtype, out.shape, out.stride(), out.device), dtype, compute, overlap, epilogue.alpha != 1,
            epilogue.factor != 0)
     made = context._calls.get(key)
-    if (made is None or a.is_neg() or b.is_neg() or (out is not None and out.is_neg())
+    if (made is None or a.is_neg() or b.is_neg() or (out is not None and (out.is_neg() or out.is_conj()))
             or (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)))):
         product, made = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context)
         context._calls[key] = made
@@ -164,9 +172,9 @@ def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle
 
 def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
               overlap: bool, context: Optional[Context], n_dtype: Any = None, format: Format = None,
-              symmetric: Symmetric = None) -> Tuple[Any, Request]:
+              symmetric: Symmetric = None, conjugated: Tuple[bool, bool] = (False, False)) -> Tuple[Any, Request]:
     """matmul for whatever arrays; also what their shapes and strides came to."""
-    given = look_at(a, b, out, epilogue, handle, n_dtype, format)
+    given = look_at(a, b, out, epilogue, handle, n_dtype, format, conjugated)
     if given.a.device is None and given.b.device is None:
         host_stream(handle)
         return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap, format, symmetric),
@@ -215,10 +223,17 @@ def _must_live(given: Arrays) -> None:
             raise InvalidArgument(f"{name} has no memory: it was freed")
 
 
+def _scalars(epilogue: Epilogue) -> Tuple[float, float, float, float]:
+    """The real and the imaginary part of alpha, and those of beta."""
+    alpha, beta = epilogue.alpha, epilogue.factor
+    return (alpha.real, alpha.imag, beta.real, beta.imag)
+
+
 def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, scales: Any, epilogue: Epilogue, stream: int) -> None:
+    scalars = _scalars(epilogue)
     for to_m, to_n, to_p, to_c in made.offsets:
         error = lib.tjpy_matmul(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, scales,
-                                epilogue.alpha, epilogue.factor, stream)
+                                *scalars, stream)
         if error:
             raise _failed(error)
 
@@ -232,6 +247,7 @@ def _failed(error: Any) -> Exception:
 def _queue_with(context: Any, made: Request, addresses: Tuple[Any, ...], operands: Sequence[Operand], epilogue: Epilogue, stream: int) -> None:
     """Like _queue, with the operands of an expression."""
     m, n, p, base, scales = addresses
+    scalars = _scalars(epilogue)
     arrays = [operand for operand in operands if operand.view is not None]
     this = ffi.new("tj_operands *", made.operands[0])  # this call's own
     for operand in operands:
@@ -244,7 +260,7 @@ def _queue_with(context: Any, made: Request, addresses: Tuple[Any, ...], operand
             assert operand.view is not None
             getattr(this, "with")[made.withs[operand.name]].address = ffi.cast("void *", operand.view.address + offset)
         error = lib.tjpy_matmul(context, made.problem, this, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, scales,
-                                epilogue.alpha, epilogue.factor, stream)
+                                *scalars, stream)
         if error:
             raise _failed(error)
 
@@ -282,7 +298,7 @@ def _on_host(given: Arrays, out: Any, epilogue: Epilogue, context: Optional[Cont
         def moved(view: View) -> View:
             copies.append(_to_device(context, view))
             there = copies[-1]._view()
-            there.strides = view.strides
+            there.strides, there.conjugated = view.strides, view.conjugated
             return there
 
         try:
@@ -330,10 +346,14 @@ def _compact(view: View) -> View:
     if view.strides == tight(view.shape) or elements(view.shape) == 0:
         return view.laid(view.shape, tight(view.shape))
     if view.kind == "torch":
-        return look(view.owner.contiguous(), "a", None)
+        copied = look(view.owner.contiguous(), "a", None)
+        copied.conjugated ^= view.conjugated ^ view.owner.is_conj()
+        return copied
     if isinstance(view.owner, numpy.ndarray):
         copy = numpy.ascontiguousarray(view.owner)
-        return View(view.kind, copy.ctypes.data, copy.shape, tight(copy.shape), view.type, None, copy)
+        compact = View(view.kind, copy.ctypes.data, copy.shape, tight(copy.shape), view.type, None, copy)
+        compact.conjugated = view.conjugated
+        return compact
     raise InvalidArgument(f"a host array of DLPack has strides of {view.strides}: pass a contiguous copy")
 
 

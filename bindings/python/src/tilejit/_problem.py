@@ -33,7 +33,7 @@ MOST = 2**31 - 1
 class Epilogue:
     """The operation on a sum before it is stored: ``out = alpha * scale_m * scale_n * (a @ b) + beta * c``.
 
-    alpha: a number. With integers and an integer result it is a whole number.
+    alpha: a number. With integers and an integer result it is a whole number; of complex arrays it may be complex.
     c: an array of the shape and type of the product, or without its batch dimensions.
     beta: a number; 1 if there is a c, else 0. A beta without a c adds to ``out`` itself.
     scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64. Scales of
@@ -57,9 +57,9 @@ class Epilogue:
     scale_k: the elements of k per scale along k. By default k divided by the parts.
     """
 
-    alpha: float = 1.0
+    alpha: Union[float, complex] = 1.0
     c: Any = None
-    beta: Optional[float] = None
+    beta: Union[float, complex, None] = None
     scale_m: Any = None
     scale_n: Any = None
     expression: Optional[str] = None
@@ -80,13 +80,14 @@ class Epilogue:
         return tuple(getattr(self, name, None) for name in SCALES)
 
     @property
-    def factor(self) -> float:
+    def factor(self) -> Union[float, complex]:
         """beta, as it is used."""
         return self.beta if self.beta is not None else float(self.c is not None)
 
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
-_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format", "symmetric"))
+_TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format", "symmetric", "conj_a",
+                    "conj_b"))
 
 
 @lru_cache(maxsize=1024)
@@ -406,9 +407,11 @@ def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute
     return request(look_at(a, b, out, epilogue, stream, n_dtype, format), epilogue, dtype, compute, overlap, format, symmetric)
 
 
-def look_at(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Optional[int], n_dtype: Any, format: Format) -> Arrays:
-    """Examine the arrays of a call."""
+def look_at(a: Any, b: Any, out: Any, epilogue: Epilogue, stream: Optional[int], n_dtype: Any, format: Format,
+            conjugated: Tuple[bool, bool] = (False, False)) -> Arrays:
+    """Examine the arrays of a call. conjugated: whether the conjugates of a and b are to be multiplied."""
     va, vb = look(a, "a", stream), look(b, "b", stream)
+    va.conjugated, vb.conjugated = va.conjugated != bool(conjugated[0]), vb.conjugated != bool(conjugated[1])
     take_types(va, vb, n_dtype, format)
     vo = None if out is None else look(out, "out", stream)
     return Arrays(va, vb, vo, *look_at_epilogue(epilogue, stream), look_at_operands(epilogue, stream))
@@ -508,6 +511,7 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
     problem.m.type = a.type
     _set_format(problem, format)
     problem.m.type, problem.n.type = a.type, b.type
+    problem.m.conjugated, problem.n.conjugated = a.conjugated, b.conjugated
     problem.compute = compute_number(compute) if compute is not None else problem.compute
     problem.overlap = bool(overlap)
     if symmetric is not None:
@@ -536,6 +540,9 @@ def request(given: Arrays, epilogue: Epilogue, dtype: Any, compute: Optional[str
         raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
 
     full = batch + (j, columns)
+    for each, name in ((out, "out"), (c, "epilogue.c")):
+        if each is not None and each.conjugated:
+            raise InvalidArgument(f"{name} is a lazy conjugate: pass {name}.resolve_conj()")
     if out is not None:
         if out.shape != shown:
             raise InvalidArgument(f"out is {out.shape} and the product is {shown}")

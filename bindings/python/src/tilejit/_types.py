@@ -24,6 +24,8 @@ _NAMES = {
     "int8": "s8",
     "uint8": "u8",
     "int32": "s32",
+    "complex64": "c64",
+    "complex128": "c128",
 }
 _FOREIGN = {name: foreign for foreign, name in _NAMES.items()}
 
@@ -68,7 +70,7 @@ USUAL = "float32, float64, float16, bfloat16, float8_e4m3fn, float8_e5m2, int8 o
 _SHOWN = {"str": "text", "bytes": "text", "void": "a struct", "object": "of objects"}
 _PACK = "pack it: weights of 4 bits are arrays of uint8 with n_dtype=\"{}\": two in a byte, the first in its lower half"
 _ADVICE = (  # by how the name of a type begins
-    (r"complex", "multiply its real and imaginary parts, each an array of floats"),
+    (r"complex|clongdouble", "convert it to complex64 or complex128"),
     (r"int4$", _PACK.format("s4")),
     (r"uint4$", _PACK.format("u4")),
     (r"float4_e2m1fn$", _PACK.format("e2m1")),

@@ -63,8 +63,8 @@ class _Spec:
     transpose_a: bool
     transpose_b: bool
     expression: Optional[str]
-    alpha: float
-    beta: Optional[float]
+    alpha: Union[float, complex]
+    beta: Union[float, complex, None]
     numbers: Tuple[Tuple[str, float], ...]
     scale_k: Optional[int]
     scale_p: Optional[str]
@@ -128,8 +128,8 @@ def matmul(a: Any, b: Any, /, *, epilogue: Union[Epilogue, str, None] = None, tr
             raise InvalidArgument(f"the operand {name} has the name of an argument: give it another one")
         else:
             given[name] = jnp.asarray(value)
-    spec = _Spec(tuple(given), bool(transpose_a), bool(transpose_b), epilogue.expression, float(epilogue.alpha),
-                 None if epilogue.beta is None else float(epilogue.beta), tuple(sorted(numbers.items())), epilogue.scale_k, epilogue.scale_p,
+    spec = _Spec(tuple(given), bool(transpose_a), bool(transpose_b), epilogue.expression, _number(epilogue.alpha),
+                 None if epilogue.beta is None else _number(epilogue.beta), tuple(sorted(numbers.items())), epilogue.scale_k, epilogue.scale_p,
                  None if dtype is None else _type_name(dtype), compute, n_dtype, tuple(sorted(format.items())) if isinstance(format, Mapping) else format)
     product, *more = _product(spec, *given.values())
     if is_row:
@@ -137,6 +137,11 @@ def matmul(a: Any, b: Any, /, *, epilogue: Union[Epilogue, str, None] = None, tr
     if is_column:
         product = jnp.squeeze(product, -1)
     return (product, *more) if more else product
+
+
+def _number(value: Union[float, complex]) -> Union[float, complex]:
+    """A number of Python's own, which is hashable."""
+    return float(value) if isinstance(value, Real) else complex(value)
 
 
 def _type_name(dtype: Any) -> str:
@@ -232,7 +237,8 @@ def _call(spec: _Spec, *arrays: Any) -> Tuple[Any, ...]:
     shapes = [jax.ShapeDtypeStruct(shape, numpy_dtype(number)) for _, shape, number in results]
     if made.is_empty:
         return tuple(jnp.zeros(each.shape, each.dtype) for each in shapes)
-    made.operands.alpha, made.operands.beta = epilogue.alpha, epilogue.factor
+    made.operands.alpha, made.operands.alpha_im = epilogue.alpha.real, epilogue.alpha.imag
+    made.operands.beta, made.operands.beta_im = epilogue.factor.real, epilogue.factor.imag
     for name, value in spec.numbers:
         made.operands.number[lib.tj_epilogue_find(ffi.addressof(made.problem.epilogue), name.encode())] = value
     matrices = {"a": lib.TJ_MATRIX_M, "b": lib.TJ_MATRIX_N, "c": lib.TJ_MATRIX_C}
@@ -404,7 +410,8 @@ def _forward(spec: _Spec, *arrays: Any) -> Tuple[Any, Any]:
 
 
 def _is_float(array: Any) -> bool:
-    return bool(jnp.issubdtype(array.dtype, jnp.floating))
+    """Is it of floats, real or complex, which have gradients?"""
+    return bool(jnp.issubdtype(array.dtype, jnp.inexact))
 
 
 def _wide(array: Any) -> Any:

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: change */
+/* Products of complex numbers on the emulator: families, layouts, conjugates, complex alpha and beta, and requests that are refused. */
+#include <math.h>
+#include <stdio.h>
+
+#include "product_test.h"
+
+TestSuite(complex_numbers, .fini = stop, .timeout = 300);
+
+static const char *const families[] = {
+    "naive",
+    "tiled",
+    "tiled:shared=dynamic",
+    "simt:bm=32,bn=64,bk=8,tm=4,tn=4",
+    "simt:bm=32,bn=64,bk=8,tm=4,tn=4,splits=2",
+    "simt:bm=16,bn=32,bk=8,tm=4,tn=4,slices=2,vector=1",
+    "simt:bm=32,bn=32,bk=8,tm=4,tn=4,copy=registers",
+    NULL,
+};
+
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+Test(complex_numbers, each_family_multiplies_conjugates_in_any_layout)
+{
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned i = 0; i < 8 * FAMILIES && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(i % 5 == 4 ? 32 : 33, 37, i % 7 == 6 ? 64 : 45, i % 3 == 2 ? TJ_C128 : TJ_C64);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        const char *const config = families[i % FAMILIES];
+        char label[160];
+
+        problem.m.conjugated = i / 2 % 2;
+        problem.n.conjugated = i / 3 % 2;
+        problem.m.layout = i % 2;
+        problem.n.layout = i / 4 % 2;
+        problem.p.layout = i / 5 % 2;
+        problem.m.ld = i % 6 == 1 ? 51 : TJ_TIGHT;
+        problem.batch = i % 4 == 3 ? 3 : 1;
+        problem.epilogue.has_alpha = i % 5 < 3;
+        problem.epilogue.has_beta = i % 7 < 4;
+        if (i % 11 == 5 && i % FAMILIES != 4) /* a split needs a workspace of known size */
+            problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+        options.alpha = 0.5, options.alpha_im = -1.5;
+        options.beta = i % 2 ? 0 : 2, options.beta_im = 0.75;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %u", config ? config : "chosen", i);
+        expect_right_product(&problem, config, &options, label);
+    }
+}
+
+/* Groups, rows by an index, and rows that are scattered: whatever moves elements whole. */
+Test(complex_numbers, rows_lie_as_those_of_real_products)
+{
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned i = 0; i < 12 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(40, 24, 36, i % 2 ? TJ_C128 : TJ_C64);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        const unsigned kind = i / 2 % 6;
+        char label[160];
+
+        problem.n.conjugated = 1;
+        problem.rows.kind = kind < 4 ? (int8_t)kind : TJ_ROWS_AS_THEY_LIE;
+        problem.rows.groups = problem.rows.kind == TJ_ROWS_AS_THEY_LIE ? 0 : 4;
+        problem.rows.gathered = kind == 4;
+        problem.rows.scattered = kind == 5;
+        snprintf(label, sizeof label, "variant %u", i);
+        expect_right_product(&problem, families[i % 2], &options, label);
+    }
+}
+
+/* A symmetric P is one without conjugates: its two halves have the same bits. */
+Test(complex_numbers, products_may_be_symmetric)
+{
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned i = 0; i < 12 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(70, 21, 70, i % 4 == 3 ? TJ_C128 : TJ_C64);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.symmetric = (int8_t)(TJ_SYMMETRIC_BOTH + i % 3);
+        problem.m.conjugated = problem.n.conjugated = i / 2 % 2;
+        problem.p.layout = i / 3 % 2;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = i % 2;
+        options.alpha_im = options.beta_im = 1;
+        snprintf(label, sizeof label, "variant %u", i);
+        expect_right_product(&problem, i % 4 == 3 ? "simt:bm=32,bn=32,bk=8,tm=4,tn=4" : families[i % 4], &options, label);
+    }
+}
+
+Test(complex_numbers, kernels_are_chosen_and_proven)
+{
+    open_context("sm_90", TJ_PROVE_BEFORE);
+    for (unsigned i = 0; i < 4 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(i % 2 ? 150 : 70, 64, 130, i < 2 ? TJ_C64 : TJ_C128);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        problem.m.conjugated = i % 2;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = i % 2;
+        options.alpha_im = options.beta_im = 1;
+        expect_right_product(&problem, NULL, &options, "proven");
+    }
+}
+
+Test(complex_numbers, other_families_refuse_them)
+{
+    static const char *const others[] = {"mma", "skinny", "strip", "thin", "wgmma", "planes", "small_batch", "wgmma_planes"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_C64);
+        tj_config config = TJ_CONFIG_INIT;
+
+        cr_assert(eq(int, tj_config_parse(others[i], &config, &err), TJ_OK));
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", others[i]);
+        expect_said("takes no complex numbers, and M is c64: use the family tiled");
+    }
+}
+
+/* beta is 0 only if both of its parts are: then C is not read. */
+Test(complex_numbers, beta_without_a_real_part_reads_c)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(17, 9, 19, TJ_C64);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    problem.epilogue.has_beta = 1;
+    for (int i = 0; i < 2 && has_nvrtc(); i++) {
+        options.beta_im = i;
+        expect_right_product(&problem, "tiled", &options, i ? "beta = i" : "beta = 0");
+    }
+}
