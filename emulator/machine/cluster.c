@@ -59,6 +59,7 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
     cluster->since = 0;
     cluster->round = 0;
     cluster->arrivals = 0;
+    cluster->last_refusal = NULL;
     emu_past_clear(&cluster->gathering, cluster->slots);
     emu_past_clear(&cluster->done, cluster->slots);
     for (uint32_t i = 0; i < cluster->blocks; i++)

@@ -20,7 +20,8 @@ typedef struct emu_cluster {
     uint64_t events;             /* incremented when a waiting warp may go on */
     struct emu_arrival *arrival; /* pending, in order of issue: arrival.h */
     uint32_t arrivals, arrival_capacity;
-    uint64_t round; /* number of the round of turns */
+    uint64_t round;               /* number of the round of turns */
+    const emu_inst *last_refusal; /* the instruction that saw that no cluster is left to take; NULL: none has */
 } emu_cluster;
 
 /** Allocate memory for the clusters of a launch, one at a time. false: out of memory; free it all the same. */

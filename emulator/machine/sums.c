@@ -20,6 +20,7 @@ void emu_sums_start(emu_warp *warp)
     emu_sums *s = warp->sums;
 
     s->fences = s->groups = s->serial = s->done = s->issues = s->waits = 0;
+    s->reported = NULL;
     memset(s->reg, 0, warp->block->launch->function->registers * sizeof *s->reg);
 }
 
@@ -58,12 +59,13 @@ void emu_sums_load(emu_warp *warp, const emu_inst *inst)
 }
 
 /* Report an access to a result of a tcgen05.ld that may not have come yet. A copy to another register is none. */
-static void touch_load(emu_warp *warp, const emu_inst *inst, struct emu_sum_register *reg)
+static void touch_load(emu_warp *warp, const emu_inst *inst, const struct emu_sum_register *reg)
 {
-    if (reg->load && reg->load_serial == warp->sums->waits)
+    if (reg->load && reg->load_serial == warp->sums->waits && reg->load != warp->sums->reported) {
         emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0,
                  "uses a result of the tcgen05.ld at line %u before a tcgen05.wait::ld", reg->load->line);
-    reg->load = NULL; /* report once */
+        warp->sums->reported = reg->load; /* once for all its results */
+    }
 }
 
 void emu_sums_touch(emu_warp *warp, const emu_inst *inst)

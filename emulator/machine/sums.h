@@ -38,7 +38,8 @@ typedef struct emu_sums {
         const emu_inst *load; /* the tcgen05.ld that writes it last, or NULL */
         uint32_t load_serial;
     } * reg;
-    uint32_t waits; /* tcgen05.wait::ld passed */
+    uint32_t waits;           /* tcgen05.wait::ld passed */
+    const emu_inst *reported; /* the last tcgen05.ld in a finding */
 } emu_sums;
 
 /** Allocate the state if the launch can have pending products; false: out of memory. */

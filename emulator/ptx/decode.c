@@ -22,7 +22,7 @@ static emu_inst *new_inst(emu_parser *p)
 /* Opcodes of PTX 9.0 that no form has. */
 static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
-    static const char others[] = " alloca clusterlaunchcontrol istypep multimem stackrestore stacksave suld suq "
+    static const char others[] = " alloca istypep multimem stackrestore stacksave suld suq "
                                  "sured sust tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
                                  "vmin2 vset vset2 vset4 vshl vsub vsub2 ";
     const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);
