@@ -3,9 +3,9 @@
  * compute: products by TileJIT, where that is faster.
  *
  * No call waits for a kernel. Once cuBLAS has spent a millisecond on a product, or a graph has captured it, its kernel is made
- * on a thread of threads.c, the largest product first; until then cuBLAS computes it. Then the two take turns, and each call is
- * timed on the device. After JUDGED_AFTER times of each, the faster one computes the product. If that is TileJIT, some calls
- * are timed from then on, and the two are compared again if it has become slower than cuBLAS was.
+ * on a thread of threads.c, the one that should save most first; until then cuBLAS computes it. Then the two take turns, and
+ * each call is timed on the device. After JUDGED_AFTER times of each, the faster one computes the product. If that is TileJIT,
+ * some calls are timed from then on, and the two are compared again if it has become slower than cuBLAS was.
  *
  * Both times are kept (memory.c). The next run of the program makes the kernels that were faster as soon as there is a handle,
  * and computes from the first call on.

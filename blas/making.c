@@ -169,8 +169,10 @@ typedef struct wanted {
     const char *name;   /* for people */
     double theirs_us;   /* cuBLAS's time so far; 0: not known */
     blas_known known;   /* before, and after */
+    double calls;       /* so far */
     double expected_us; /* after: to be compared with cuBLAS's by a capture; 0: not known */
     const tj_plan *plan;
+    blas_state next;
 } wanted;
 
 /* The time that the library's choice should take: measured on such a device, else predicted. 0: neither is known. */
@@ -209,8 +211,8 @@ static blas_state foresee(wanted *one, const tj_device_facts *facts, const tj_co
     return BLAS_IS_COMPARED;
 }
 
-/* In a CUDA context: make the kernel if it is to be used, and say how. */
-static blas_state prepare(wanted *one)
+/* In a CUDA context: is its kernel to be made? Then the state is OURS or COMPARED. */
+static blas_state choose(wanted *one)
 {
     tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_config config = TJ_CONFIG_INIT;
@@ -224,37 +226,92 @@ static blas_state prepare(wanted *one)
     } else if (self.choice == BLAS_BY_RECORD && by != TJ_BY_RECORD && by != TJ_BY_PACK && by != TJ_BY_TRIALS) {
         (void)snprintf(err.message, sizeof err.message, "it has no record");
         next = BLAS_IS_THEIRS;
-    } else if (self.choice == BLAS_BY_TIME &&
-               ((next = foresee(one, &facts, &config)) == BLAS_IS_CHECKED || next == BLAS_IS_THEIRS)) {
-        return next;
-    } else if (tj_plan_prepare(self.context, one->problem, NULL, &one->plan, &err) != TJ_OK) {
-        next = BLAS_IS_THEIRS;
+    } else if (self.choice == BLAS_BY_TIME) {
+        return foresee(one, &facts, &config);
     }
     if (next == BLAS_IS_THEIRS)
         tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS: %s", one->name, err.message);
     return next;
 }
 
-static blas_state prepare_in(const tj_driver *driver, const void *context, wanted *one)
+/* In a CUDA context. */
+static blas_state make(wanted *one)
 {
-    blas_state next = BLAS_IS_THEIRS;
-    CUcontext popped;
+    tj_error err;
 
-    if (driver->api.ctx_push((CUcontext)(uintptr_t)context) == CUDA_SUCCESS) {
-        have_context(context);
-        next = prepare(one);
-        (void)driver->api.ctx_pop(&popped);
-    }
-    return next;
+    if (tj_plan_prepare(self.context, one->problem, NULL, &one->plan, &err) == TJ_OK)
+        return one->next;
+    tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS: %s", one->name, err.message);
+    return BLAS_IS_THEIRS;
 }
 
+static double work_of(const tj_problem *problem)
+{
+    return (double)problem->j.extent * (double)problem->k.extent * (double)problem->l.extent *
+           (double)(problem->batch > 0 ? problem->batch : 1);
+}
+
+/* The time that the kernel should save in as many calls as there were, or all of it if only one side's is known. */
+static double gain_of(const wanted *one)
+{
+    const double theirs = one->theirs_us, ours = one->known.us[BLAS_OURS] > 0 ? one->known.us[BLAS_OURS] : one->expected_us;
+
+    if (self.choice != BLAS_BY_TIME)
+        return work_of(one->problem);
+    return one->calls * (theirs > 0 && ours > 0 ? theirs - ours : theirs + ours);
+}
+
+/* A kernel is chosen as soon as it is wanted, and made when no other one promises more. */
 typedef struct request {
     blas_task task;
     const tj_driver *driver;
     const void *context; /* the CUDA context */
     blas_product *product;
     blas_memory *memory;
+    wanted one;
 } request;
+
+static void run_in_context(request *asked, blas_state (*run)(wanted *one))
+{
+    blas_state next = BLAS_IS_THEIRS;
+    CUcontext popped;
+
+    if (asked->driver->api.ctx_push((CUcontext)(uintptr_t)asked->context) == CUDA_SUCCESS) {
+        have_context(asked->context);
+        next = run(&asked->one);
+        (void)asked->driver->api.ctx_pop(&popped);
+    }
+    asked->one.next = next;
+}
+
+static void finish(request *asked)
+{
+    const wanted *one = &asked->one;
+
+    blas_kernel_set(asked->product ? &asked->product->kernel : &asked->memory->kernel, one->known, one->expected_us, one->plan,
+                    one->next);
+    free(asked);
+}
+
+static void run_make(blas_task *task)
+{
+    request *asked = (request *)task;
+
+    run_in_context(asked, make);
+    finish(asked);
+}
+
+/* Those of an earlier run have come all at once. */
+static void run_choose(request *asked)
+{
+    run_in_context(asked, choose);
+    if (asked->one.next != BLAS_IS_OURS && asked->one.next != BLAS_IS_COMPARED) {
+        finish(asked);
+        return;
+    }
+    asked->task = (blas_task){.run = run_make, .size = gain_of(&asked->one), .waits = asked->product != NULL};
+    blas_threads_run_again(&asked->task);
+}
 
 blas_memory *blas_making_recall(blas_product *product)
 {
@@ -270,53 +327,48 @@ blas_memory *blas_making_recall(blas_product *product)
     return atomic_load(&product->memory);
 }
 
-static void make_for_product(blas_task *task)
+static void choose_for_product(blas_task *task)
 {
     request *asked = (request *)task;
     blas_product *product = asked->product;
     const blas_memory *memory = blas_making_recall(product); /* it was perhaps being read when the kernel was asked for */
-    wanted one = {.problem = &product->problem, .name = product->name, .known = blas_known_get(&product->kernel.known)};
+    wanted *one = &asked->one;
     uint64_t count;
-    blas_state next;
 
-    if (memory && one.known.us[BLAS_THEIRS] <= 0)
-        one.known = blas_known_get(&memory->kernel.known);
-    one.theirs_us = blas_timing_median(product, BLAS_EARLY, &count);
+    *one = (wanted){.problem = &product->problem,
+                    .name = product->name,
+                    .known = blas_known_get(&product->kernel.known),
+                    .calls = (double)atomic_load(&product->calls)};
+    if (memory && one->known.us[BLAS_THEIRS] <= 0)
+        one->known = blas_known_get(&memory->kernel.known);
+    one->theirs_us = blas_timing_median(product, BLAS_EARLY, &count);
     if (count == 0)
-        one.theirs_us = one.known.us[BLAS_THEIRS];
-    next = prepare_in(asked->driver, asked->context, &one);
-    blas_kernel_set(&product->kernel, one.known, one.expected_us, one.plan, next);
-    free(asked);
+        one->theirs_us = one->known.us[BLAS_THEIRS];
+    run_choose(asked);
 }
 
-static void make_for_memory(blas_task *task)
+static void choose_for_memory(blas_task *task)
 {
     request *asked = (request *)task;
     blas_memory *memory = asked->memory;
-    wanted one = {
-        .problem = &memory->problem, .name = "a product of the last run", .known = blas_known_get(&memory->kernel.known)};
-    blas_state next;
 
-    one.theirs_us = one.known.us[BLAS_THEIRS];
-    next = prepare_in(asked->driver, asked->context, &one);
-    blas_kernel_set(&memory->kernel, one.known, one.expected_us, one.plan, next);
-    free(asked);
+    asked->one = (wanted){.problem = &memory->problem,
+                          .name = "a product of the last run",
+                          .known = blas_known_get(&memory->kernel.known),
+                          .calls = 1};
+    asked->one.theirs_us = asked->one.known.us[BLAS_THEIRS];
+    run_choose(asked);
 }
 
-static double work_of(const tj_problem *problem)
-{
-    return (double)problem->j.extent * (double)problem->k.extent * (double)problem->l.extent *
-           (double)(problem->batch > 0 ? problem->batch : 1);
-}
-
-static bool ask(void (*run)(blas_task *task), request asked, double size)
+/* At once: what runs is short, or is to be early. */
+static bool ask(void (*run)(blas_task *task), request asked)
 {
     request *copy = malloc(sizeof *copy);
 
     if (!copy)
         return false;
     *copy = asked;
-    copy->task = (blas_task){.run = run, .size = size};
+    copy->task = (blas_task){.run = run, .size = HUGE_VAL};
     if (blas_threads_run(&copy->task))
         return true;
     free(copy);
@@ -325,8 +377,7 @@ static bool ask(void (*run)(blas_task *task), request asked, double size)
 
 void blas_making_want(const tj_driver *driver, blas_product *product)
 {
-    if (!ask(make_for_product, (request){.driver = driver, .product = product, .context = product->form.context},
-             work_of(&product->problem)))
+    if (!ask(choose_for_product, (request){.driver = driver, .product = product, .context = product->form.context}))
         atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
 }
 
@@ -343,8 +394,7 @@ static void warm_up(blas_task *task)
             one->context = asked->context;
         atomic_store(&self.has_memory, true);
         for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
-            if (!ask(make_for_memory, (request){.driver = asked->driver, .memory = one, .context = asked->context},
-                     work_of(&one->problem)))
+            if (!ask(choose_for_memory, (request){.driver = asked->driver, .memory = one, .context = asked->context}))
                 atomic_store(&one->kernel.state, BLAS_IS_THEIRS);
     }
     free(asked);
@@ -353,5 +403,5 @@ static void warm_up(blas_task *task)
 void blas_making_warm(const tj_driver *driver, const void *context)
 {
     if (!atomic_load_explicit(&self.is_warm, memory_order_relaxed) && !atomic_exchange(&self.is_warm, true))
-        (void)ask(warm_up, (request){.driver = driver, .context = context}, HUGE_VAL);
+        (void)ask(warm_up, (request){.driver = driver, .context = context});
 }

@@ -19,7 +19,7 @@
  *     program idle LIBRARY               a library is opened, and nothing is called
  *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
  *     program refused                    a product that the library does not compute
- *     program threads | fork | capture | expected | workspace | graphs | symbols | two LIBRARY | stub LIBRARY
+ *     program threads | fork | capture | expected | workspace | graphs | both | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
  */
@@ -906,6 +906,24 @@ static void make_split(job *j, int *wrong)
     expect(await(j, wrong), "the product is taken", wrong);
 }
 
+/* A large product and a small one until both are taken, and 40 times more. */
+static int run_both(void)
+{
+    drawn_product large = usual();
+    int wrong = 0;
+    job j = {0};
+
+    large.p.m = large.p.n = large.p.k = large.p.ld[A] = large.p.ld[B] = large.p.ld[C] = large.p.ld[D] = 64;
+    open_handles(&j);
+    make_usual(&j, large, 1, 0);
+    expect(await(&j, &wrong), "the large one is taken", &wrong);
+    (void)repeat(&j, 40, &wrong);
+    make_usual(&j, usual(), 1, 0);
+    expect(await(&j, &wrong), "the small one is taken", &wrong);
+    (void)repeat(&j, 40, &wrong);
+    return wrong;
+}
+
 static size_t free_memory(void)
 {
     size_t bytes = 0, total;
@@ -1117,6 +1135,8 @@ int main(int argc, char **argv)
         wrong = run_expected();
     else if (strcmp(what, "workspace") == 0)
         wrong = run_workspace();
+    else if (strcmp(what, "both") == 0)
+        wrong = run_both();
     else if (strcmp(what, "graphs") == 0)
         wrong = run_graphs();
     else if (strcmp(what, "again") == 0)

@@ -143,6 +143,21 @@ Test(blas, the_second_run_begins_where_the_first_ended)
     must("chmod -R a-w store && $T with -- $P again patient && chmod -R u+w store", "the first call is taken\n");
 }
 
+/* The first processor that this process may use. */
+#define ON_ONE_PROCESSOR "taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') "
+
+/* The large product comes first in the note, of which 1 us is to be gained; of the small one, 90. */
+Test(blas, the_kernel_that_saves_most_is_compiled_first)
+{
+    NEEDS_COMPILER();
+    must("$T with -- $P both", "ok the small one is taken");
+    must("find store -type f ! -name 'program-*' -delete && "
+         "awk '/cublas_us/ { $2 = ++n == 1 ? \"10,\" : \"100,\" } /tilejit_us/ { $2 = n == 1 ? 9 : 10 } 1' "
+         "store/v1/program-* > note && cp note store/v1/program-* && " ON_ONE_PROCESSOR "$T with --verbose -- $P both",
+         "ok the small one is taken");
+    cr_expect(strstr(errors, "_16x32x24") != NULL && strstr(errors, "_16x32x24") < strstr(errors, "_64x64x64"), "%s", errors);
+}
+
 /* Give the remembered product other times, in microseconds. */
 #define REMEMBER(cublas, tilejit)                                                                                   \
     "sed -i 's/\"cublas_us\": .*,/\"cublas_us\": " cublas ",/; s/\"tilejit_us\": .*/\"tilejit_us\": " tilejit "/' " \
