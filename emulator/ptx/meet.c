@@ -12,9 +12,7 @@ static bool is_late(const emu_inst *inst)
 
 static bool is_tensor(const emu_inst *inst)
 {
-    static const char opcode[] = "tcgen05.";
-
-    return inst->text_length > sizeof opcode && memcmp(inst->text, opcode, sizeof opcode - 1) == 0;
+    return strncmp(inst->text, "tcgen05.", 8) == 0;
 }
 
 /* Registers connected by copies share one root. */
