@@ -1,4 +1,4 @@
 #include "parts/folded.cuh"
 #include "parts/tile_y.cuh"  //@ which_place  //@ with place for tile
-const int half = gridDim.x / 2;  //@ cols_axis for x
+const int middle = gridDim.x / 2;  //@ cols_axis for x
 #include "parts/fold.cuh"

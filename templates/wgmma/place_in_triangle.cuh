@@ -1,5 +1,5 @@
 #include "parts/folded.cuh"
-const int side = (j + BM - 1) / BM, half = side / 2, rows = side - half, cols = 2 * half + 1;
+const int side = (j + BM - 1) / BM, middle = side / 2, rows = side - middle, cols = 2 * middle + 1;
 const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
     //@| const int product = tile / (rows * cols);  //@ only walks_products
     //@| tile -= product * rows * cols;  //@ only walks_products

@@ -364,6 +364,25 @@ static void draw_combined(request *r)
     random_state = state;
 }
 
+/* Compute one triangle of some problems, in square tiles, if all else allows it. All else is drawn as if this were not here. */
+static void draw_symmetric(request *r)
+{
+    const request before = *r;
+    const uint64_t state = random_state;
+    tj_problem *const p = &r->known;
+    char side[16];
+
+    if (next() % 4 == 1) { /* not those that draw_quantized has taken by the same number */
+        p->symmetric = (int8_t)PICK(TJ_SYMMETRIC_BOTH, TJ_SYMMETRIC_LOWER, TJ_SYMMETRIC_UPPER);
+        p->j.extent = p->l.extent = p->j.extent < p->l.extent ? p->j.extent : p->l.extent;
+        r->asked = *p;
+        snprintf(side, sizeof side, "%d", (int)tj_config_get(&r->config, "bm"));
+        if ((*side != '0' && tj_config_set(&r->config, "bn", side, NULL) != TJ_OK) || !is_served(r))
+            *r = before;
+    }
+    random_state = state;
+}
+
 /*
  * Draw the properties that the problem leaves to the launch, for half of all: extents, leading dimensions, strides, the batch.
  */
@@ -378,11 +397,14 @@ static void draw_open(request *r, const int64_t tile[3])
     draw_order(r);
     draw_quantized(r);
     draw_combined(r);
+    draw_symmetric(r);
     if (next() % 2)
         return;
     for (size_t i = 0; i < 3; i++)
         if (next() % 3 == 0)
             leave_open(dim[i], tile[i]);
+    if (p->symmetric) /* j and l are open together */
+        p->l = p->j;
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         if (next() % 6 == 0 && !tj_stride_is_pointers(*number[i]))
             *number[i] = TJ_ANY;
@@ -433,6 +455,8 @@ static void describe(request *r, const char *number)
                                                : "on the device",
              p->rows.gathered ? " gathered" : "", p->rows.scattered ? " scattered" : "", text);
     describe_scales(r);
+    if (k->symmetric)
+        snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " symmetric %d", k->symmetric);
     if (k->rows.combined)
         snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " combine %d", k->rows.combined);
 }
@@ -512,7 +536,10 @@ static tj_problem stored(const tj_problem *known)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Watch that each element of P is written exactly once; 0 if there is no emulator, or nothing to write. */
+/*
+ * Watch that each element of P is written exactly once; 0 if there is no emulator, or nothing to write. Of a symmetric P one
+ * triangle is, or the diagonal twice.
+ */
 static int watch_p(const tj_workbench *bench)
 {
     const tj_problem *c = tj_workbench_problem(bench);
@@ -524,7 +551,7 @@ static int watch_p(const tj_workbench *bench)
         (c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent) / tj_type_get_facts((tj_type)c->p.type)->numbers;
     const int is_even = c->rows.groups > 0 ? 0 : c->batch == 1 || c->p.stride == c->p.ld * lines;
 
-    if (!emulator || !is_even)
+    if (!emulator || !is_even || c->symmetric)
         return 0;
     return emulator->watch((uint64_t)(uintptr_t)tj_workbench_address(bench, 0, TJ_MATRIX_P), (uint64_t)(lines * c->batch),
                            (uint64_t)width * size, (uint64_t)c->p.ld * size);

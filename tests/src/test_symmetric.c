@@ -147,6 +147,44 @@ Test(symmetric, goes_with_what_other_products_have)
     }
 }
 
+/* Without a boundary, n x n tiles make n (n + 1) / 2 of a triangle: counted by the emulator, so none is computed twice. */
+Test(symmetric, no_tile_is_computed_twice)
+{
+    static const struct {
+        const char *config;
+        tj_type type;
+        int64_t tile;
+    } rows[] = {{"tiled:tile_width=8", TJ_F32, 8},
+                {"simt:bm=32,bn=32,tm=4,tn=4,group=2", TJ_F32, 32},
+                {"mma:bm=16,bn=16", TJ_BF16, 16},
+                {"wgmma:bm=64,bn=64", TJ_BF16, 64}};
+    const tj_emulator *emulator;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    cr_assert(eq(int, tj_emulator_get(context, &emulator, &err), TJ_OK), "%s", err.message);
+    (void)emulator->set_option(CUEMU_COUNT, 1);
+    for (int64_t n = 1; n < 20; n++) {
+        const int row = (int)(n % 4);
+        const int64_t side = (row == 3 ? n % 7 + 1 : n), extent = side * rows[row].tile;
+        uint64_t flop[2];
+
+        for (int is_symmetric = 0; is_symmetric < 2; is_symmetric++) {
+            tj_workbench_options options = TJ_WORKBENCH_INIT;
+            tj_problem problem = TJ_PROBLEM_INIT(extent, 64, extent, rows[row].type);
+            cuEmuLaunch launch;
+
+            problem.symmetric = (int8_t)(is_symmetric ? 1 + n % 3 : 0);
+            expect_right(&problem, rows[row].config, &options, (unsigned)n);
+            cr_assert(emulator->get_launch(&launch));
+            flop[is_symmetric] = launch.total.mma_flops + 2 * launch.total.fma;
+        }
+        cr_expect(eq(u64, flop[1] * 2 * (uint64_t)side, flop[0] * (uint64_t)(side + 1)), "%s, %d tiles", rows[row].config,
+                  (int)side);
+    }
+}
+
 Test(symmetric, requests_are_refused_in_words)
 {
     static const struct {
