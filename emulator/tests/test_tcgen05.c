@@ -27,15 +27,21 @@ static const format f16 = {5, 10, 16, 0, true}, bf16 = {8, 7, 16, 1, true}, tf32
                     e4m3 = {4, 3, 8, 0, true}, e5m2 = {5, 2, 8, 1, true}, e2m3 = {2, 3, 6, 3, true}, e3m2 = {3, 2, 6, 4, true},
                     e2m1 = {2, 1, 4, 5, true}, packed = {2, 1, 4, 1, true}, s8 = {0, 0, 8, 1, true}, u8 = {0, 0, 8, 0, false};
 
+static int bias_of(const format *f)
+{
+    return (1 << (f->exponent - 1)) - 1;
+}
+
 static double value_of(const format *f, uint32_t code)
 {
-    const int bias = (1 << (f->exponent - 1)) - 1, exponent = (int)(code >> f->fraction) & ((1 << f->exponent) - 1);
+    const int exponent = (int)(code >> f->fraction) & ((1 << f->exponent) - 1);
     const int fraction = (int)(code & ((1u << f->fraction) - 1));
     double size;
 
     if (!f->exponent)
         return f->is_signed ? (int8_t)code : (uint8_t)code;
-    size = exponent ? ldexp(1 + ldexp(fraction, -f->fraction), exponent - bias) : ldexp(fraction, 1 - bias - f->fraction);
+    size = exponent ? ldexp(1 + ldexp(fraction, -f->fraction), exponent - bias_of(f))
+                    : ldexp(fraction, 1 - bias_of(f) - f->fraction);
     return code >> (f->exponent + f->fraction) & 1 ? -size : size;
 }
 
@@ -43,11 +49,12 @@ static double value_of(const format *f, uint32_t code)
 static uint32_t random_code(const format *f)
 {
     const uint32_t code = (uint32_t)rand() & (f->bits == 32 ? UINT32_MAX : (1u << f->bits) - 1);
-    const int bias = (1 << (f->exponent - 1)) - 1, most = (1 << f->exponent) - 2;
-    int exponent = bias + rand() % 6 - 3;
+    const int most = (1 << f->exponent) - 2;
+    int exponent;
 
     if (!f->exponent || f->bits < 8)
         return code;
+    exponent = bias_of(f) + rand() % 6 - 3;
     exponent = exponent < 0 ? 0 : exponent > most ? most : exponent;
     return (code & ~(((1u << f->exponent) - 1) << f->fraction)) | (uint32_t)exponent << f->fraction;
 }
