@@ -260,7 +260,7 @@ bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128]
         return false;
     }
     *problem = (tj_problem)TJ_PROBLEM_INIT(by_rows ? form->m : form->n, form->k, by_rows ? form->n : form->m, TJ_F32);
-    problem->compute = (int16_t)compute_for(form);
+    problem->compute = (int8_t)compute_for(form);
     if (!reason && !problem->compute)
         reason = "no way to compute is known to be as precise as the one asked for";
     if (reason) {

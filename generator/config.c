@@ -4,6 +4,7 @@
  */
 #include <tilejit/config.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +257,12 @@ tj_status tj_config_check(const tj_config *config, tj_error *err)
     return TJ_OK;
 }
 
+/* The family that messages name as a remedy. */
+static const char *safe_name(const tj_problem *view)
+{
+    return tj_safe_config(view).family->name;
+}
+
 static tj_status check_types(const tj_family *family, const tj_problem *view, bool is_swapped, tj_error *err)
 {
     const tj_which callers[] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N, TJ_MATRIX_P};
@@ -274,12 +281,12 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
                       "so that the library chooses"
                     : "family %s takes no weights of 4 bits, and %c is %s: use the family %s, or none, so that the library "
                       "chooses",
-                family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
+                family->name, tj_which_letter(which), tj_type_name((tj_type)type), safe_name(view));
         if (tj_type_is_complex(type) && !family->takes_complex)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "family %s takes no complex numbers, and %c is %s: use the family %s, or none, so that the library "
                            "chooses",
-                           family->name, tj_which_letter(which), tj_type_name((tj_type)type), TJ_SAFE_FAMILY->name);
+                           family->name, tj_which_letter(which), tj_type_name((tj_type)type), safe_name(view));
         if (!family->types || tj_type_is_complex(type))
             continue;
         if (!(family->types >> type & 1) && !(takes_weights && (TJ_TYPES_OF_WEIGHTS >> type & 1)))
@@ -287,7 +294,7 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
                 err, TJ_ERR_INVALID_ARGUMENT,
                 "family %s takes matrices of %s, and %c is %s: use the family %s, or none, so that the library chooses",
                 family->name, tj_type_list(family->types, false, list), tj_which_letter(which), tj_type_name((tj_type)type),
-                TJ_SAFE_FAMILY->name);
+                safe_name(view));
     }
     if (family->types && !takes_weights && tj_widens_weights(view->m.type, view->n.type))
         return tj_fail(
@@ -295,7 +302,7 @@ static tj_status check_types(const tj_family *family, const tj_problem *view, bo
             "family %s takes M and N of one type, and they are %s and %s: use the family %s, or none, so that the library "
             "chooses",
             family->name, tj_type_name((tj_type)tj_problem_matrix(view, callers[TJ_MATRIX_M])->type),
-            tj_type_name((tj_type)tj_problem_matrix(view, callers[TJ_MATRIX_N])->type), TJ_SAFE_FAMILY->name);
+            tj_type_name((tj_type)tj_problem_matrix(view, callers[TJ_MATRIX_N])->type), safe_name(view));
     return TJ_OK;
 }
 
@@ -307,7 +314,7 @@ static tj_status check_pairs(const tj_family *family, const tj_problem *view, bo
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "the epilogue takes pairs of columns, and this text of family %s would compute the transpose: use family "
                    "%s, or none, so that the library chooses",
-                   family->name, TJ_SAFE_FAMILY->name);
+                   family->name, safe_name(view));
 }
 
 /* A pair of columns must not span two tiles. */
@@ -327,13 +334,13 @@ static tj_status check_groups(const tj_family *family, const tj_problem *view, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family %s takes no groups along k, and the problem has %d: use the family %s, or none, so that the "
                        "library chooses",
-                       family->name, view->rows.groups, TJ_SAFE_FAMILY->name);
+                       family->name, view->rows.groups, safe_name(view));
     if (!tj_is_grouped(view) || family->takes_groups)
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s takes no groups, and the problem has %lld: use the family %s, or none, so that the library chooses",
-        family->name, (long long)tj_group_count(view), TJ_SAFE_FAMILY->name);
+        family->name, (long long)tj_group_count(view), safe_name(view));
 }
 
 static tj_status check_indexes(const tj_family *family, const tj_problem *view, tj_error *err)
@@ -342,13 +349,13 @@ static tj_status check_indexes(const tj_family *family, const tj_problem *view, 
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "family %s does not scatter rows to P, as the problem asks for: use the family %s, or none, so that the "
                        "library chooses",
-                       family->name, TJ_SAFE_FAMILY->name);
+                       family->name, safe_name(view));
     if (!tj_is_gathered(view) || family->takes_gathered)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family %s does not gather rows of M, as the problem asks for: use the family %s, or none, so that the "
                    "library chooses",
-                   family->name, TJ_SAFE_FAMILY->name);
+                   family->name, safe_name(view));
 }
 
 static tj_status check_symmetric(const tj_family *family, const tj_problem *view, tj_error *err)
@@ -359,7 +366,7 @@ static tj_status check_symmetric(const tj_family *family, const tj_problem *view
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s computes all of P, and the problem asks for one triangle (symmetric): use the family %s, or none, "
         "so that the library chooses",
-        family->name, TJ_SAFE_FAMILY->name);
+        family->name, safe_name(view));
 }
 
 /* The diagonal crosses square tiles from corner to corner. */
@@ -382,7 +389,7 @@ static tj_status check_order(const tj_family *family, const tj_problem *view, tj
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s reads weights in their natural order, and those of this problem are repacked: use the family %s, or "
         "none, so that the library chooses",
-        family->name, TJ_SAFE_FAMILY->name);
+        family->name, safe_name(view));
 }
 
 static tj_status check_scales(const tj_family *family, const tj_problem *view, tj_error *err)
@@ -398,13 +405,13 @@ static tj_status check_scales(const tj_family *family, const tj_problem *view, t
             err, TJ_ERR_INVALID_ARGUMENT,
             "family %s does not multiply by the scales of this problem (%s): use the family %s, or none, so that the library "
             "chooses",
-            family->name, marks + 1, TJ_SAFE_FAMILY->name);
+            family->name, marks + 1, safe_name(view));
     }
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family %s takes no scales along k, and the problem has them for each %d elements: use the family %s, or none, so "
         "that the library chooses",
-        family->name, tj_scale_k(view), TJ_SAFE_FAMILY->name);
+        family->name, tj_scale_k(view), safe_name(view));
 }
 
 /* Check the abilities of a family that do not depend on its parameters. */
@@ -434,13 +441,50 @@ static void make_square(const tj_config *asked, tj_config *begun)
         begun->value[cols] = begun->value[rows];
 }
 
+/* Print the parameters that divide a sum, such as " with splits=4", or "". */
+static void print_dividers(const tj_config *config, char text[64])
+{
+    static const char *const divider[] = {"splits", "slices"};
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof divider / sizeof divider[0]; i++) {
+        const int index = tj_family_param_index(config->family, divider[i]);
+        const int32_t value = index < 0 ? 0 : config->value[index];
+
+        if (value > 1)
+            (void)snprintf(text + strlen(text), 64 - strlen(text), "%s%s=%d", *text ? ", " : " with ", divider[i], value);
+    }
+}
+
+/* An invariant asks for one order of sums, whichever config adds them (invariant.h). */
+static tj_status check_sum_order(const tj_problem *view, const tj_config *config, tj_error *err)
+{
+    const tj_sum_order asked = tj_sum_order_of(view);
+    char dividers[64] = "";
+
+    if (asked == TJ_SUMS_OWN || asked == TJ_SUMS_EXACT ||
+        (config->family->sum_order && config->family->sum_order(view, config) == asked))
+        return TJ_OK;
+    if (config->family->sum_order)
+        print_dividers(config, dividers);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "invariant is rows, which asks for one order of sums (%s), and family %s%s adds them in another: use family "
+                   "%s%s, or none, so that the library chooses",
+                   tj_problem_sum_order(view), config->family->name, dividers, safe_name(view),
+                   *dividers ? " without these" : "");
+}
+
 /* Set the family and the defaults that depend on the problem by its features only. */
 static tj_config begin(const tj_problem *problem, const tj_config *config)
 {
     tj_config resolved = *config;
 
-    if (!resolved.family)
-        resolved.family = TJ_SAFE_FAMILY;
+    if (!resolved.family) {
+        const tj_config safe = tj_safe_config(problem);
+
+        resolved.family = safe.family;
+        memcpy(resolved.value, safe.value, sizeof resolved.value);
+    }
     for (size_t i = 0; i < resolved.family->param_count; i++)
         if (resolved.value[i] == 0)
             resolved.value[i] = resolved.family->param[i].standard;
@@ -460,6 +504,8 @@ static tj_status settle(const tj_problem *view, bool is_swapped, tj_config *begu
         status = check_abilities(begun->family, view, err);
     if (status == TJ_OK)
         status = begun->family->resolve(view, is_swapped, begun, err);
+    if (status == TJ_OK)
+        status = check_sum_order(view, begun, err);
     if (status == TJ_OK)
         status = check_pairs_of_tile(view, begun, err);
     if (status == TJ_OK)
@@ -504,11 +550,20 @@ bool tj_request_worth_trying(const tj_request *request, const tj_config *config)
     return !config->family->is_worth_trying || config->family->is_worth_trying(&mean, config);
 }
 
+/* Do the parameters that are known divide a sum that must not be divided? */
+static bool divides_sums(const tj_problem *problem, const tj_config *config, size_t known)
+{
+    const tj_sum_order asked = tj_sum_order_of(problem);
+    const int splits = asked == TJ_SUMS_OWN || asked == TJ_SUMS_EXACT ? -1 : tj_family_param_index(config->family, "splits");
+
+    return splits >= 0 && (size_t)splits < known && config->value[splits] > 1;
+}
+
 bool tj_request_hopeless(const tj_request *request, const tj_config *config, size_t known)
 {
     bool is_swapped;
 
-    if (check_abilities(config->family, &request->problem, NULL) != TJ_OK)
+    if (check_abilities(config->family, &request->problem, NULL) != TJ_OK || divides_sums(&request->problem, config, known))
         return true;
     if (!config->family->is_hopeless)
         return false;

@@ -118,6 +118,21 @@ const tj_problem *tj_request_view(const tj_request *request, const tj_config *co
     return *is_swapped ? &request->transposed : &request->problem;
 }
 
+tj_config tj_safe_config(const tj_problem *problem)
+{
+    static const char *const narrow[] = {"width", "vector",
+                                         "pack"}; /* the least, which asks for no alignment and no workspace */
+    tj_config safe = TJ_CONFIG_INIT;
+
+    safe.family = TJ_SAFE_FAMILY;
+    if (tj_sum_order_of(problem) != TJ_SUMS_BY_TENSOR_CORES)
+        return safe;
+    safe.family = TJ_SAFE_TENSOR_FAMILY;
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+        safe.value[tj_family_param_index(safe.family, narrow[i])] = 1;
+    return safe;
+}
+
 int tj_family_param_index(const tj_family *family, const char *name)
 {
     for (size_t i = 0; i < family->param_count; i++)

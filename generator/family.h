@@ -10,6 +10,7 @@
 #include "canonical.h"
 #include "checked.h"
 #include "counts.h"
+#include "invariant.h"
 #include "model.h"
 #include "symmetric.h"
 #include "template.h"
@@ -95,6 +96,13 @@ struct tj_family {
      * with such scales; parameters of config may be open. NULL or false: a kernel after the product does it (parts/after.h).
      */
     bool (*quantizes)(const tj_problem *problem, const tj_config *config);
+
+    /**
+     * Return the order in which the source of a resolved config adds the products of an element, as far as it is one that a
+     * problem may ask for (tj_sum_order_of), and keeps to it in every tile, at the edges of P too. view has no sums of integers.
+     * NULL: its own.
+     */
+    tj_sum_order (*sum_order)(const tj_problem *view, const tj_config *config);
 
     /**
      * Leave a thread more registers, by looser launch bounds or smaller tiles. config is resolved. False: nothing is left to
@@ -191,6 +199,12 @@ static inline int32_t tj_asked_alignment(const tj_problem *problem, const tj_lau
 
     return !tj_stride_is_pointers(matrix->stride) && bytes > (int32_t)tj_type_bytes((tj_type)matrix->type) ? bytes : 0;
 }
+
+/**
+ * Return the config that takes every operand of a problem, in few registers: the choice if nothing else is known. Its family is
+ * TJ_SAFE_FAMILY, unless the problem's invariant asks for the sums of tensor cores.
+ */
+tj_config tj_safe_config(const tj_problem *problem);
 
 /** Check a config, and that its values are in the ranges of its family. Errors: TJ_ERR_INVALID_ARGUMENT. */
 tj_status tj_config_check(const tj_config *config, tj_error *err);

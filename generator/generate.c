@@ -234,29 +234,63 @@ static bool has_outputs(const tj_expression *e)
     return false;
 }
 
+/*
+ * Print the multiplication of a sum by its scale. With an invariant no compiler may make one operation of it and a later addition,
+ * as it does in the sources of some configs.
+ */
+static void print_scaling(const tj_problem *view, const char *sum, const char *scale, tj_text *out)
+{
+    if (tj_is_invariant(view))
+        tj_text_print(out, "%s = __fmul_rn(%s, %s);\n", sum, sum, scale);
+    else
+        tj_text_print(out, "%s *= %s;\n", sum, scale);
+}
+
+/* Print the addition of C: with an invariant one fused multiply-add, whatever else a compiler could make of it. */
+static void describe_c(const tj_problem *view, const char *sum, bool is_wide, tj_template_params *params)
+{
+    const char *const c = is_wide ? "before.element[i]" : tj_template_get(params, "c_place");
+    const tj_type scalar = tj_scalar_type(view);
+    char line[TJ_TEMPLATE_VALUE_BYTES];
+
+    if (tj_is_invariant(view) && (scalar == TJ_F32 || scalar == TJ_F64))
+        (void)snprintf(line, sizeof line, "%s = __fma%s_rn(beta, %s, %s)", sum, scalar == TJ_F64 ? "" : "f", c, sum);
+    else
+        (void)snprintf(line, sizeof line, "%s += beta * %s", sum, c);
+    tj_template_set(params, "add_c", line);
+}
+
 /* Print the conversion of a sum that goes on in another type, and the scales that multiply it, at the end of out. */
-static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *sums, bool converts,
+static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *sums, bool converts, bool is_swapped,
                              const tj_template_params *params, tj_text *out)
 {
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
     const char *const sum[] = {sums->first, sums->second}, *const name[] = {"total", "total_beside"};
     const char *const n_scale[] = {tj_template_get(params, sums->by_vector ? "n_scale_of_vector" : "n_scale"),
                                    tj_template_get(params, sums->by_vector ? "n_scale_beside_of_vector" : "n_scale_beside")};
+    static const char *const whole[] = {"*whole_m", "*whole_n"};
     const char *const factor[][2] = {{tj_template_get(params, "m_scale"), tj_template_get(params, "m_scale")},
                                      {n_scale[0], n_scale[1]}};
 
     for (int i = 0; converts && i < 1 + pairs; i++)
         tj_text_print(out, "%s %s = %s;\n", tj_template_get(params, "scalar_t"), name[i], sum[i]);
-    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
+    for (int i = 0; tj_sum_order_of(view) == TJ_SUMS_IN_CHAIN && i < 1 + pairs; i++)
+        tj_text_print(out, "%s += 0;  // never -0, whether or not zeros fill a tile\n", sum[i]);
+    for (int turn = 0; turn < TJ_FACTORS; turn++) {
+        /* M's first, or with an invariant the caller's M. */
+        const tj_which which = tj_is_invariant(view) && is_swapped ? TJ_MATRIX_N - turn : TJ_MATRIX_M + turn;
+
         for (int i = 0; tj_scales_sum(view, which) && i < 1 + pairs; i++)
-            tj_text_print(out, "%s *= %s;\n", converts ? name[i] : sum[i], factor[which][i]);
+            print_scaling(view, converts ? name[i] : sum[i], factor[which][i], out);
+    }
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)
         for (int i = 0; tj_scale_of(view, which)->whole && i < 1 + pairs; i++)
-            tj_text_print(out, "%s *= *whole_%c;\n", converts ? name[i] : sum[i], "mn"[which]);
+            print_scaling(view, converts ? name[i] : sum[i], whole[which], out);
 }
 
 /* Describe how the source turns its sums into values of P that it quantises, before it stores them. */
-static tj_status describe_quantized(const tj_problem *view, tj_checks checks, tj_template_params *params, tj_error *err)
+static tj_status describe_quantized(const tj_problem *view, tj_checks checks, bool is_swapped, tj_template_params *params,
+                                    tj_error *err)
 {
     const bool pairs = tj_epilogue_pairs(&view->epilogue);
     const tj_expression_sums sums = {
@@ -268,7 +302,7 @@ static tj_status describe_quantized(const tj_problem *view, tj_checks checks, tj
     };
     tj_text out = TJ_TEXT_INIT(1024);
 
-    print_scaled_sum(view, &sums, false, params, &out);
+    print_scaled_sum(view, &sums, false, is_swapped, params, &out);
     if (view->epilogue.has_alpha && view->epilogue.expression.nodes == 0)
         tj_text_append(&out, "Pvalue *= alpha;\n");
     tj_template_take_lines(params, "quantized_sum", &out);
@@ -315,7 +349,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     if (is_wide && pairs)
         sums.first = "sum[r][c + 2 * i]";
     if (!quantizes)
-        print_scaled_sum(view, &sums, converts, params, &scaled_sum);
+        print_scaled_sum(view, &sums, converts, form->is_swapped, params, &scaled_sum);
     tj_template_take_lines(params, "scaled_sum", &scaled_sum);
     if (converts) {
         sums.first = "total";
@@ -358,13 +392,15 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                     by_cols ? "C[Col * ld_c + Row]"
                     : pairs ? "C[Row * ld_c + Col / 2]"
                             : "C[Row * ld_c + Col]");
+    describe_c(view, sums.first, is_wide, params);
     tj_template_set_flag(params, "names_row",
                          !quantizes && (scales_rows || tj_epilogue_reduces(&view->epilogue) ||
                                         tj_expression_names(&view->epilogue.expression, TJ_BY_ROW)));
     tj_template_set_flag(params, "names_col",
                          !quantizes && (scales_cols || tj_epilogue_reduces(&view->epilogue) ||
                                         tj_expression_names(&view->epilogue.expression, TJ_BY_COL)));
-    return quantizes ? describe_quantized(view, checks, params, err) : tj_expression_describe(view, &sums, params, err);
+    return quantizes ? describe_quantized(view, checks, form->is_swapped, params, err)
+                     : tj_expression_describe(view, &sums, params, err);
 }
 
 /*

@@ -93,7 +93,7 @@ tj_problem tj_problem_words(const tj_problem *problem)
         m->transposed = 0;
     }
     if (c.compute == TJ_COMPUTE_DEFAULT && tj_facts_of(leading))
-        c.compute = (int16_t)tj_facts_of(leading)->compute;
+        c.compute = (int8_t)tj_facts_of(leading)->compute;
     return c;
 }
 

@@ -7,6 +7,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "invariant.h"
 #include "canonical.h"
 #include "operand_table.h"
 #include "symmetric.h"
@@ -314,6 +315,8 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
     status = tj_rows_check(&words, err);
     if (status == TJ_OK)
         status = tj_symmetric_check(&words, err);
+    if (status == TJ_OK)
+        status = tj_invariant_check(&words, err);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
         const tj_operand_row row = tj_operand_row_of(&words, (int)which);
 

@@ -53,6 +53,7 @@ typedef struct field {
 #define MEMBER(name, member, most, record) WORDS(name, member, most, record, NULL)
 
 static const char *const triangles[] = {"both", "lower", "upper"}; /* tj_symmetric, from TJ_SYMMETRIC_BOTH on */
+static const char *const invariants[] = {"rows"};                  /* tj_invariant, from TJ_INVARIANT_ROWS on */
 
 /* Captured lists have these columns, in this order. */
 static const field fields[] = {{"batch", BATCH, 0},
@@ -92,7 +93,8 @@ static const field fields[] = {{"batch", BATCH, 0},
                                MEMBER("repacked-n", n.order, TJ_ORDER_REPACKED, "n_order"),
                                WORDS("symmetric", symmetric, TJ_SYMMETRIC_UPPER, "symmetric", triangles),
                                MEMBER("conj-m", m.conjugated, 1, "m_conjugated"),
-                               MEMBER("conj-n", n.conjugated, 1, "n_conjugated")};
+                               MEMBER("conj-n", n.conjugated, 1, "n_conjugated"),
+                               WORDS("invariant", invariant, TJ_INVARIANT_ROWS, "invariant", invariants)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;
@@ -407,7 +409,7 @@ tj_status tj_problem_set(tj_problem *problem, const char *name, const char *valu
     case COMPUTE:
         status = tj_compute_parse(value, &compute, err);
         if (status == TJ_OK)
-            problem->compute = (int16_t)compute;
+            problem->compute = (int8_t)compute;
         return status;
     case ALPHA:
         problem->epilogue.has_alpha = 1;

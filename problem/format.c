@@ -52,7 +52,7 @@ void tj_format_apply(size_t index, tj_problem *problem)
     problem->m.type = formats[index].m ? formats[index].m : type_of_activations(problem);
     problem->n.type = formats[index].n;
     problem->p.type = formats[index].p;
-    problem->compute = (int16_t)formats[index].compute;
+    problem->compute = (int8_t)formats[index].compute;
     problem->n.layout = TJ_COL_MAJOR;
     problem->n.transposed = 0;
     for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {

@@ -54,7 +54,7 @@ static bool read_word(const char *word, tj_problem *p)
     if (strncmp(word, "batch=", 6) == 0)
         return tj_parse_int(word + 6, &p->batch);
     if (strncmp(word, "compute:", 8) == 0) {
-        p->compute = tj_compute_parse(word + 8, &compute, NULL) == TJ_OK ? (int16_t)compute : TJ_COMPUTE_DEFAULT;
+        p->compute = tj_compute_parse(word + 8, &compute, NULL) == TJ_OK ? (int8_t)compute : TJ_COMPUTE_DEFAULT;
         return p->compute != TJ_COMPUTE_DEFAULT;
     }
     if (strcmp(word, "alpha") == 0)

@@ -182,13 +182,13 @@ static tj_status read_type(const tj_json *object, const char *name, int32_t *num
 }
 
 /* Read the way to compute, if it is named. */
-static tj_status read_compute(const tj_json *object, int16_t *number, tj_error *err)
+static tj_status read_compute(const tj_json *object, int8_t *number, tj_error *err)
 {
     const char *const word = tj_json_text(tj_json_get(object, "compute"));
     tj_compute compute = TJ_COMPUTE_DEFAULT;
     const tj_status status = word ? tj_compute_parse(word, &compute, err) : TJ_OK;
 
-    *number = (int16_t)compute;
+    *number = (int8_t)compute;
     return status;
 }
 

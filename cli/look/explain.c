@@ -43,6 +43,15 @@ static void print_scales(const tj_problem *known)
     }
 }
 
+/* The order of the sums that an invariant asks for. */
+static void print_sum_order(const tj_problem *known)
+{
+    const char *const order = tj_problem_sum_order(known);
+
+    if (*order)
+        cli_print(stdout, "sums       %s: a row of P has the same bits in every call\n", order);
+}
+
 static void print_work(const cli_case *one, const tj_problem *known)
 {
     const tj_work *c = &one->analysis.work;
@@ -273,6 +282,7 @@ static void print_case(const cli_look *look, const cli_case *one)
                   (int)limits.by_threads, (int)limits.by_registers, (int)limits.by_shared);
     cli_print(stdout, "%schecks     %s\n", one->is_chosen ? "\n" : "", tj_source_checks_text(one->source));
     print_scales(&look->request.known);
+    print_sum_order(&look->request.known);
     print_work(one, &look->request.known);
     print_roofline(one);
     print_occupancy(one);

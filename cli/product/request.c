@@ -70,6 +70,11 @@ static const char *triangle_at(size_t index)
     return tj_problem_choice("symmetric", index);
 }
 
+static const char *invariant_at(size_t index)
+{
+    return tj_problem_choice("invariant", index);
+}
+
 static const cli_option of_problem[] = {
     {"format", CLI_TEXT, AT(format),
      "Types and scales of a quantiser's format, with an N that is stored as l x k (docs/scales.md):", "name",
@@ -106,6 +111,10 @@ static const cli_option of_problem[] = {
     {"overlap", CLI_FLAG, AT(overlap),
      "A launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.",
      .low = 1},
+    {"invariant", CLI_TEXT, AT(invariant),
+     "rows: the bits of a row of P do not depend on the number of rows, the batch, or the kernel that is chosen; sums have one "
+     "order, which tilejit explain names (docs/invariant.md).",
+     "what", .offered = invariant_at},
     {NULL},
 };
 
@@ -488,6 +497,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     request->known.batch = options->batch;
     if (cli_take_format(options, &request->known, err) != TJ_OK || take_rows(options, &request->known, err) != TJ_OK ||
         set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
+        set_field(&request->known, "invariant", options->invariant, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)

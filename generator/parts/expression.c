@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "invariant.h"
 #include "tree.h"
 
 enum { TERM_BYTES = 512, LONG_TERM = 88, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1, MOST_BYTES = 64 * 1024 };
@@ -172,6 +173,9 @@ static void print_sign(printing *p, int at)
         print_whole(p, node->a, first);
         print_whole(p, node->b, second);
         set(p, at, "%s %s %s", first, facts->name, second);
+    } else if (node->op == TJ_OP_MULTIPLY && tj_is_invariant(p->view)) { /* never part of a fused multiply-add */
+        set(p, at, "__%smul_rn(%s, %s)", p->is_f64 ? "d" : "f", a->text, b->text);
+        return;
     } else {
         const bool left = a->binds < facts->binds + compares, right = b->binds <= facts->binds;
 

@@ -177,6 +177,13 @@ bool tj_textbook_takes_scales(const tj_problem *view)
     return true;
 }
 
+tj_sum_order tj_textbook_sum_order(const tj_problem *view, const tj_config *config)
+{
+    (void)view;
+    (void)config;
+    return TJ_SUMS_IN_CHAIN;
+}
+
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
 void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic)

@@ -27,6 +27,9 @@ tj_status tj_textbook_resolve(const tj_problem *view, bool is_swapped, tj_config
 /** tj_family.takes_scales of such a form: all. */
 bool tj_textbook_takes_scales(const tj_problem *view);
 
+/** tj_family.sum_order of such a form: a thread adds one product after the other. */
+tj_sum_order tj_textbook_sum_order(const tj_problem *view, const tj_config *config);
+
 /**
  * Describe tile, block, axis, the epilogue's reductions, and how elements are read: m and n locate them
  * in the source.

@@ -101,6 +101,19 @@ typedef enum tj_compute {
 /** The order of a matrix in memory. Row-major: the elements of a row are neighbours. */
 typedef enum tj_layout { TJ_ROW_MAJOR = 0, TJ_COL_MAJOR = 1 } tj_layout;
 
+/**
+ * The bits of P that must not depend on the size of the call.
+ *
+ * TJ_INVARIANT_ROWS: the bits of a row of P depend on that row of M, on N, on k, l and the types, on what the epilogue reads for
+ * this row, and on nothing else: not on j, the batch, the groups and the place of the row, nor on the config. All kernels that
+ * may then serve the problem add the products of an element in one order, which tj_problem_sum_order names; other configs are
+ * refused. Sums of tensor cores have the same bits on devices of one class (docs/invariant.md).
+ *
+ * Not with compute f32_split or f32_fp8, complex numbers, groups along k, epilogues that reduce rows or columns, repacked weights, weights of 4
+ * bits next to e4m3, scales along k of integers, and zero points of floats.
+ */
+typedef enum tj_invariant { TJ_INVARIANT_NOTHING = 0, TJ_INVARIANT_ROWS = 1 } tj_invariant;
+
 /** Is a dimension a constant of the kernel, or an argument of every launch? */
 typedef enum tj_dim_mode { TJ_DIM_FIXED = 0, TJ_DIM_ANY = 1 } tj_dim_mode;
 
@@ -396,9 +409,10 @@ typedef struct tj_problem {
     tj_matrix m, n, p, c;
     tj_scale scale[TJ_SCALED]; /**< of M, N and P, by their tj_which */
     tj_rows rows;
-    int16_t compute;  /**< tj_compute */
+    int8_t compute;   /**< tj_compute */
     int8_t overlap;   /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
     int8_t symmetric; /**< tj_symmetric */
+    int8_t invariant; /**< tj_invariant */
     tj_epilogue epilogue;
 } tj_problem;
 
@@ -410,7 +424,7 @@ typedef struct tj_problem {
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
@@ -465,6 +479,13 @@ enum { TJ_PROBLEM_TEXT_BYTES = 768 + TJ_EPILOGUE_TEXT_BYTES };
  * pure.
  */
 TJ_API void tj_problem_print(const tj_problem *problem, char *text);
+
+/**
+ * Return the order in which all kernels of a problem with an invariant add the products of an element, in words; "" for a
+ * problem without (tj_invariant). The problem must have passed tj_problem_check. Owned: static text. NULL: problem must not be
+ * NULL. Threads: any; pure.
+ */
+TJ_API const char *tj_problem_sum_order(const tj_problem *problem);
 
 /**
  * Return the canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16. Use it to lay out the matrices

@@ -267,6 +267,7 @@ static tj_problem any_product(const tj_problem *lies)
 {
     tj_problem simple = tj_problem_of_sums(lies);
 
+    simple.invariant = TJ_INVARIANT_NOTHING; /* the simple kernel's sums need not have the order of the proven one's */
     simple.j = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
     simple.k = tj_open_k(&simple);
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;

@@ -45,7 +45,7 @@ static inline bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key 
 /* Hashed and compared as bytes. */
 _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +
                                          TJ_SCALED * sizeof(tj_scale) + sizeof(tj_rows) + sizeof(tj_epilogue) +
-                                         2 * sizeof(int16_t) &&
+                                         4 * sizeof(int8_t) &&
                    sizeof(tj_expression) == 4 * sizeof(int32_t) + TJ_EPILOGUE_NODES * sizeof(tj_node) +
                                                 TJ_EPILOGUE_CONSTANTS * sizeof(double) +
                                                 TJ_EPILOGUE_OPERANDS * sizeof(tj_epilogue_operand),
@@ -226,7 +226,6 @@ tj_status tj_plan_obtain_for_caller(tj_context *context, const tj_scope *scope, 
  * choice can.
  */
 const tj_config *tj_config_for_tall(const tj_problem *general, const tj_operands *operands, tj_config *storage);
-extern const tj_config tj_textbook_config;
 
 /**
  * For a launch of a stand-in: *plan becomes its lender, and *x the operands for the lender's kernel, which may not suit them.

@@ -105,14 +105,14 @@ static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, con
     tj_operands moved = TJ_OPERANDS_INIT;
     tj_request general;
     tj_config storage;
-    const tj_config *config;
+    const tj_config safe = tj_safe_config(&request->problem), *config;
 
     if (tj_takes_fixed_extents(&request->problem)) /* whose extents no launch brings */
-        return tj_plan_obtain(context, scope, request, &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
+        return tj_plan_obtain(context, scope, request, &safe, TJ_EFFORT_BEST, plan, err);
     tj_request_general(request, &general);
     tj_operands_take(&moved, &request->problem, &general.given);
     config = tj_config_for_tall(&general.given, &moved, &storage);
-    return tj_plan_obtain(context, scope, &general, config ? config : &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
+    return tj_plan_obtain(context, scope, &general, config ? config : &safe, TJ_EFFORT_BEST, plan, err);
 }
 
 /* Takes over the hold. NULL: out of memory, or it cannot be lent, and is held no longer. */

@@ -5,8 +5,6 @@
 #include "family.h"
 #include "settle.h"
 
-const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
-
 /*
  * Whatever a family says, the form decides: an operand that is transposed on its way to the workspace is read by 16 bytes at
  * once.
@@ -23,19 +21,23 @@ static bool takes_any_pointer(const tj_request *request, tj_config config)
 
 tj_config tj_undemanding_config(const tj_source *chosen, bool has_workspace)
 {
+    const tj_request *const request = tj_source_request(chosen);
     tj_config config = *tj_source_config(chosen);
 
     if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
-        return tj_textbook_config;
-    return takes_any_pointer(tj_source_request(chosen), config) ? config : tj_textbook_config;
+        return tj_safe_config(&request->problem);
+    return takes_any_pointer(request, config) ? config : tj_safe_config(&request->problem);
 }
 
 bool tj_undemanding_next(const tj_request *request, tj_config *config)
 {
-    if (config->family == TJ_SAFE_FAMILY)
+    const tj_config safe = tj_safe_config(&request->problem);
+
+    if (tj_request_resolve(request, config, NULL) == TJ_OK && tj_request_relax(request, config))
+        return true;
+    if (config->family == safe.family)
         return false;
-    if (tj_request_resolve(request, config, NULL) != TJ_OK || !tj_request_relax(request, config))
-        *config = tj_textbook_config;
+    *config = safe;
     return true;
 }
 

@@ -2,7 +2,7 @@
 //@ instead store_value
 Pvalue *= alpha;  //@ total for Pvalue  //@ only has_alpha
 if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet  //@ only has_beta
-    Pvalue += beta * C[Row * ld_c + Col];  //@ total for Pvalue  //@ c_place for C[Row * ld_c + Col]
+    Pvalue += beta * C[Row * ld_c + Col];  //@ add_c for Pvalue += beta * C[Row * ld_c + Col]
 //@ if scatters_p
 //@| const long long to = scattered(p_index, Row, p_rows);  // the row of P
 //@| if (to >= 0)

@@ -6,7 +6,7 @@ for (int i = 0; i < P_VECTOR; ++i) {
     //@ instead store_value
     sum[r][c + i] *= alpha;  //@ total for sum[r][c + i]  //@ only has_alpha
     if (beta != 0)  //@ only has_beta
-        sum[r][c + i] += beta * before.element[i];  //@ total for sum[r][c + i]
+        sum[r][c + i] += beta * before.element[i];  //@ add_c for sum[r][c + i] += beta * before.element[i]
     value.element[i] = static_cast<output_t>(sum[r][c + i]);  //@ p_value for sum[r][c + i]
     //@ end
 }

@@ -21,7 +21,8 @@ Test(field, is_read_back_as_it_was_set)
                                           {"scale-k", "32"},     {"epilogue", "max(acc * alpha + beta * c 0)"},
                                           {"any", "j k"},        {"multiple-of", "j=8 k=16"},
                                           {"overlap", "1"},      {"grouped", "masked"},
-                                          {"expected", "7"},     {"gather", "1"}};
+                                          {"expected", "7"},     {"gather", "1"},
+                                          {"invariant", "rows"}};
     tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F32);
     char value[TJ_PROBLEM_FIELD_BYTES];
     tj_error err = {0};

@@ -53,7 +53,7 @@ static tj_problem problem_of(const way *w, int is_asked)
 {
     tj_problem problem = TJ_PROBLEM_INIT(ROWS, SIDE, SIDE, TJ_F32);
 
-    problem.compute = (int16_t)w->compute;
+    problem.compute = (int8_t)w->compute;
     problem.m.layout = problem.p.layout = (int8_t)w->layout;
     problem.n.layout = (int8_t)w->n_layout;
     problem.batch = w->batch;

@@ -94,7 +94,7 @@ static void make_product(tj_context *context, const struct text *text, int k, pr
 
     memset(q, 0, sizeof *q);
     q->problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, text->type);
-    q->problem.compute = (int16_t)text->compute;
+    q->problem.compute = (int8_t)text->compute;
     q->problem.batch = BATCH;
     q->problem.p.layout = (int8_t)text->layout;
     made = tj_epilogue_parse(text->type == TJ_F64 ? expression_of_f64 : expression, &q->problem.epilogue, &err) == TJ_OK;

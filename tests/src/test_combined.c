@@ -100,7 +100,7 @@ static tj_problem problem_of(const struct row *row)
     tj_problem problem = combined(row->j, row->k, row->l, row->type, row->combined);
 
     problem.p.type = row->p;
-    problem.compute = (int16_t)(row->config && strcmp(row->config, "planes") == 0 ? TJ_COMPUTE_F32_SPLIT : TJ_COMPUTE_DEFAULT);
+    problem.compute = (int8_t)(row->config && strcmp(row->config, "planes") == 0 ? TJ_COMPUTE_F32_SPLIT : TJ_COMPUTE_DEFAULT);
     problem.n.layout = (int8_t)row->layout_n;
     problem.rows.kind = (int8_t)(row->groups == 0 ? TJ_ROWS_AS_THEY_LIE : row->is_masked ? TJ_ROWS_MASKED : TJ_ROWS_IN_GROUPS);
     problem.rows.groups = row->groups;

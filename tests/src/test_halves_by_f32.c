@@ -248,7 +248,7 @@ Test(halves_by_f32, have_the_types_of_f32)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         problem = (tj_problem)TJ_PROBLEM_INIT(8, 64, 64, wrong[i].m);
         problem.n.type = wrong[i].n;
-        problem.compute = (int16_t)wrong[i].compute;
+        problem.compute = (int8_t)wrong[i].compute;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
         expect_said(wrong[i].says);
     }

@@ -96,7 +96,7 @@ Test(symmetric, wgmma_walks_one_triangle)
         if (number % 5 == 4) /* a cluster transposes nothing */
             problem.m.layout = TJ_ROW_MAJOR, problem.n.layout = TJ_COL_MAJOR;
         problem.p.type = rows[row].p;
-        problem.compute = (int16_t)rows[row].compute;
+        problem.compute = (int8_t)rows[row].compute;
         expect_right(&problem, configs[number % 5], &options, number);
     }
 }

@@ -18,6 +18,7 @@ EVERY_KIND = {
     "4x128x6 bf16*s4 rrr scale_n=along-k scale_k=32": tilejit.Problem(4, 128, 6, "bf16", n_dtype="s4", scale_n="along-k", scale_k=32),
     "4x8x6 f32 rrr scale_m=each scale_n=one": tilejit.Problem(4, 8, 6, scale_m="each", scale_n="one"),
     "4x8x6 f32 rrr overlap=1": tilejit.Problem(4, 8, 6, overlap=True),
+    "4x8x6 f32 rrr invariant=rows": tilejit.Problem(4, 8, 6, invariant="rows"),
     "4x8x6 f32 rrr alpha beta": tilejit.Problem(4, 8, 6, epilogue=tilejit.Epilogue(alpha=2, beta=1)),
 }
 

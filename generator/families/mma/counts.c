@@ -481,7 +481,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->truncates = view->compute == TJ_COMPUTE_F32_FP8 && !tj_mma_scales_products(&s);
     if (counts->pipe == TJ_PIPE_TENSOR_FP8)
         counts->halves =
-            halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + (tj_mma_writes_halves(&s) ? 1 : 4) * counts->mma;
+            halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + (tj_mma_writes_halves(view, &s) ? 1 : 4) * counts->mma;
     counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
     counts->chain = share.most * s.steps;
     counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;

@@ -250,8 +250,8 @@ static bool words_suit_parts(const tj_problem *view, const tj_mma_shape *s)
  */
 static bool loads_words(const tj_problem *view, const tj_mma_shape *s)
 {
-    return !tj_widens_to_fp8(view) && s->steps % 4 == 0 && words_suit_parts(view, s) && s->load != TJ_MMA_NEEDED &&
-           lies_along_k(view, true) && lies_along_k(view, false) &&
+    return !tj_widens_to_fp8(view) && !tj_is_invariant(view) && s->steps % 4 == 0 && words_suit_parts(view, s) &&
+           s->load != TJ_MMA_NEEDED && lies_along_k(view, true) && lies_along_k(view, false) &&
            (keeps_weights(view, s, true) || keeps_weights(view, s, false));
 }
 
@@ -812,6 +812,19 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
     return true;
 }
 
+/*
+ * With an invariant, elements lie in fragments as they do in memory (loads_words), and 8-bit floats are multiplied as halves in
+ * every warp tile (tj_mma_writes_halves). Tensor cores add f64 one by one.
+ */
+static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+
+    if (s.slices > 1 || s.splits > 1 || tj_mma_scales_products(&s))
+        return TJ_SUMS_OWN;
+    return s.element_bytes == 8 ? TJ_SUMS_IN_CHAIN : TJ_SUMS_BY_TENSOR_CORES;
+}
+
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
 enum { FULL_GPU = 1024 }; /* blocks that occupy any GPU */
@@ -1238,17 +1251,17 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     char two[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "multiply_add",
-                    tj_mma_scales_products(s)                           ? "parts/multiply_scaled.cuh"
-                    : f64                                               ? "parts/multiply_f64.cuh"
-                    : by_chunks && integers                             ? "parts/multiply_integers_75.cuh"
-                    : by_chunks                                         ? "parts/multiply_f16_75.cuh"
-                    : integers                                          ? "parts/multiply_integers.cuh"
-                    : is_fp8 && (tj_mma_writes_halves(s) || !truncates) ? "parts/multiply_fp8.cuh"
-                                                                        : "parts/multiply_add.cuh");
+                    tj_mma_scales_products(s)                                 ? "parts/multiply_scaled.cuh"
+                    : f64                                                     ? "parts/multiply_f64.cuh"
+                    : by_chunks && integers                                   ? "parts/multiply_integers_75.cuh"
+                    : by_chunks                                               ? "parts/multiply_f16_75.cuh"
+                    : integers                                                ? "parts/multiply_integers.cuh"
+                    : is_fp8 && (tj_mma_writes_halves(view, s) || !truncates) ? "parts/multiply_fp8.cuh"
+                                                                              : "parts/multiply_add.cuh");
     tj_template_set(fill, "by_halves",
-                    truncates                 ? "__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200"
-                    : tj_mma_writes_halves(s) ? "__CUDA_ARCH__ < 1200"
-                                              : "__CUDA_ARCH__ < 900");
+                    truncates                       ? "__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200"
+                    : tj_mma_writes_halves(view, s) ? "__CUDA_ARCH__ < 1200"
+                                                    : "__CUDA_ARCH__ < 900");
     for (int is_m = 0; is_m < 2 && is_fp8; is_m++) {
         (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(tj_widened_type(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
@@ -1548,6 +1561,7 @@ const tj_family tj_family_mma = {
     .tile = tile,
     .resolve = resolve,
     .quantizes = quantizes,
+    .sum_order = sum_order,
     .relax = relax,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,

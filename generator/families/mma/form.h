@@ -5,6 +5,7 @@
 #ifndef TJ_GENERATOR_MMA_H
 #define TJ_GENERATOR_MMA_H
 
+#include "invariant.h"
 #include "parts/pack.h"
 
 enum { TJ_MMA_ROWS = 16, TJ_MMA_COLS = 8 }; /* of one product of the tensor cores */
@@ -101,11 +102,12 @@ int32_t tj_mma_part_k(const tj_problem *view, const tj_mma_shape *s);
 /**
  * Does the source multiply 8-bit floats as halves where only sm_120 and newer add their products with all bits? If not, it does so
  * on sm_89 alone, and ptxas up to sm_110: with a sum for each product that begins at 0, so with more registers and additions.
- * On an H200 warp tiles of 64 x 32 take 0.84 times as long with halves in the source, those of 16 x 32 1.02 to 1.15 times.
+ * On an H200 warp tiles of 64 x 32 take 0.84 times as long with halves in the source, those of 16 x 32 1.02 to 1.15 times. With
+ * an invariant the size of a tile must not change the sum.
  */
-static inline bool tj_mma_writes_halves(const tj_mma_shape *s)
+static inline bool tj_mma_writes_halves(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->wm * s->wn >= 64 * 32;
+    return s->wm * s->wn >= 64 * 32 || tj_is_invariant(view);
 }
 
 /** Do all rows of M, or columns of N, in the tile of a warp share one scale of a part of k? */

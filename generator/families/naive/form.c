@@ -94,6 +94,7 @@ const tj_family tj_family_naive = {
     .weighed = &tj_textbook_widths,
     .tile = tj_textbook_tile,
     .resolve = tj_textbook_resolve,
+    .sum_order = tj_textbook_sum_order,
     .for_tall = tj_tile_for_tall,
     .describe = describe,
     .count = count,

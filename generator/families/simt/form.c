@@ -334,6 +334,14 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
     return true;
 }
 
+static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
+{
+    const tj_simt_shape s = tj_simt_shape_of(config);
+
+    (void)view;
+    return s.slices == 1 && s.splits == 1 ? TJ_SUMS_IN_CHAIN : TJ_SUMS_OWN;
+}
+
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -561,6 +569,7 @@ const tj_family tj_family_simt = {
     .widest = 256,
     .tile = tile,
     .resolve = resolve,
+    .sum_order = sum_order,
     .relax = tj_relax_blocks,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,

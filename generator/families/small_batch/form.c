@@ -378,6 +378,13 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
            (s.products == 1 || view->batch / s.products >= FULL_GPU / 2) && blocks_matter(&s, config->value[BLOCKS]);
 }
 
+static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
+{
+    (void)view;
+    (void)config;
+    return TJ_SUMS_IN_CHAIN;
+}
+
 const tj_family tj_family_small_batch = {
     .name = "small_batch",
     .summary = "many small products: each whole in shared memory and registers, one or several to a block",
@@ -393,6 +400,7 @@ const tj_family tj_family_small_batch = {
     .widest = MOST,
     .tile = tile,
     .resolve = resolve,
+    .sum_order = sum_order,
     .relax = tj_relax_blocks,
     .for_any_operands = for_any_operands,
     .for_target = tj_copy_for_target,

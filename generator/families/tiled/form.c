@@ -148,6 +148,7 @@ const tj_family tj_family_tiled = {
     .weighed = &tj_textbook_widths,
     .tile = tj_textbook_tile,
     .resolve = resolve,
+    .sum_order = tj_textbook_sum_order,
     .for_tall = tj_tile_for_tall,
     .describe = describe,
     .count = count,

@@ -87,7 +87,7 @@ class Epilogue:
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
 _TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format", "symmetric", "conj_a",
-                    "conj_b"))
+                    "conj_b", "invariant"))
 
 
 @lru_cache(maxsize=1024)
@@ -170,6 +170,7 @@ class Problem:
         elements of k; or any other, such as "f32:128x128:row-by-row".
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
     symmetric: "both", "lower" or "upper", as for ``matmul``: one triangle of P is computed.
+    invariant: "rows": the bits of a row of P do not depend on the number of rows, nor on the kernel (docs/invariant.md).
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
     """
@@ -212,11 +213,11 @@ class Problem:
     @classmethod
     def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
            compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False, format: Format = None,
-           symmetric: Symmetric = None, **operands: Any) -> "Problem":
+           symmetric: Symmetric = None, invariant: Optional[str] = None, **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
         problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype,
-                                overlap, format, symmetric).problem
+                                overlap, with_invariant(format, invariant), symmetric).problem
         return problem
 
     def _bytes(self) -> bytes:
@@ -328,6 +329,13 @@ def _set_format(c: Any, format: Format) -> None:
     """Set the types and scales of a format: of a name, or of a mapping from fields to their text."""
     for name, value in ([("format", format)] if isinstance(format, str) else (format or {}).items()):
         set_field(c, name, value)
+
+
+def with_invariant(format: Format, invariant: Optional[str]) -> Format:
+    """Return a format that sets the invariant too."""
+    if invariant is None:
+        return format
+    return {**({"format": format} if isinstance(format, str) else format or {}), "invariant": invariant}
 
 
 def _matrices(c: Any) -> Tuple[Any, ...]:
