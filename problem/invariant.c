@@ -4,12 +4,13 @@
 #include "canonical.h"
 #include "error.h"
 
-/* Are the elements that are multiplied narrow enough for tensor cores? Pairs are, next to a float that they are widened to. */
+/* Do tensor cores multiply the elements, as they are or widened? Next to f32 they are widened to f32, whatever the compute. */
 static bool suits_tensor_cores(const tj_problem *problem)
 {
     const int32_t type = tj_leading_type(problem->m.type, problem->n.type);
 
-    return type == TJ_F16 || type == TJ_BF16 || tj_type_is_fp8(type) || problem->compute == TJ_COMPUTE_TF32;
+    return type == TJ_F16 || type == TJ_BF16 || tj_type_is_fp8(type) ||
+           (problem->compute == TJ_COMPUTE_TF32 && !tj_widens_weights(problem->m.type, problem->n.type));
 }
 
 tj_sum_order tj_sum_order_of(const tj_problem *problem)
