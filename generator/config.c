@@ -559,10 +559,20 @@ static bool divides_sums(const tj_problem *problem, const tj_config *config, siz
     return splits >= 0 && (size_t)splits < known && config->value[splits] > 1;
 }
 
+/* Does a symmetric P need other tiles, whatever the parameters are that are not known yet? */
+static bool is_oblong(const tj_config *config, size_t known)
+{
+    const int rows = tj_family_param_index(config->family, "bm"), cols = tj_family_param_index(config->family, "bn");
+
+    return rows >= 0 && cols >= 0 && known > (size_t)(rows > cols ? rows : cols) && config->value[rows] != config->value[cols];
+}
+
 bool tj_request_hopeless(const tj_request *request, const tj_config *config, size_t known)
 {
     bool is_swapped;
 
+    if (tj_is_symmetric(&request->problem) && is_oblong(config, known))
+        return true;
     if (check_abilities(config->family, &request->problem, NULL) != TJ_OK || divides_sums(&request->problem, config, known))
         return true;
     if (!config->family->is_hopeless)

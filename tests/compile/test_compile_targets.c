@@ -569,6 +569,31 @@ Test(compile, wgmma_of_groups)
     }
 }
 
+/* wgmma: one triangle, whose elements pass through shared memory. No sum may spill, and no product may be serialised. */
+Test(compile, wgmma_of_one_triangle)
+{
+    static const char *const configs[] = {"wgmma:bm=128,bn=128,pingpong=yes", "wgmma:bm=128,bn=128",
+                                          "wgmma:bm=64,bn=64,blocks=2", "wgmma:bm=192,bn=192",
+                                          "wgmma:bm=128,bn=128,cluster=k2"};
+
+    if (!has_target(targets_or_skip(), "sm_90"))
+        cr_skip_test("this NVRTC does not know sm_90");
+    for (int variant = 0; variant < 15; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(variant % 2 ? 4096 : 1000, 1024, variant % 2 ? 4096 : 1000, TJ_BF16);
+        char label[200];
+
+        if (is_left_out(variant, 15))
+            continue;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.symmetric = (int8_t)(1 + variant % 3);
+        problem.p.type = variant % 4 == 3 ? TJ_F32 : 0;
+        problem.epilogue.has_beta = variant % 4 == 1;
+        problem.batch = variant % 5 == 2 ? 3 : 1;
+        snprintf(label, sizeof label, "%s, variant %d", configs[variant % 5], variant);
+        compile(&problem, configs[variant % 5], "sm_90", label);
+    }
+}
+
 /* wgmma: weights that come from registers, with and without scales along k, by types and tiles; nothing may be serialised. */
 Test(compile, wgmma_of_weights)
 {
