@@ -231,6 +231,34 @@ Test(matmul_types, what_cannot_be_repacked_is_named)
     }
 }
 
+/* (1, 2)^T of f16, whose product with its transpose is 1, 2, 2, 4; what is not written of a file is 0. */
+Test(matmul_types, one_triangle_is_computed_and_written)
+{
+    static const uint16_t both[] = {0x3c00, 0x4000, 0x4000, 0x4400}, lower[] = {0x3c00, 0, 0x4000, 0x4400},
+                          upper[] = {0x3c00, 0x4000, 0, 0x4400};
+    static const struct {
+        const char *name;
+        const uint16_t *wanted;
+    } rows[] = {{"both", both}, {"lower", lower}, {"upper", upper}};
+    char command[200];
+
+    if (!has_compiler())
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(command, sizeof command,
+                 NPY "printf '\\000\\074\\000\\100' | npy M.npy '<f2' 2 1; $T matmul M.npy M.npy -o P.npy --transpose-n "
+                     "--symmetric %s --json",
+                 rows[i].name);
+        cr_assert(eq(int, shell(command), 0), "%s", errors);
+        expect_bytes(rows[i].wanted, 8, "<f2");
+        cr_expect(strstr(out, rows[i].name) != NULL, "%s", out);
+    }
+    cr_expect(ne(int, shell("$T run 8x8x16 --symmetric both"), 0));
+    cr_expect(strstr(errors, "P is 8 x 16, and a symmetric P is square") != NULL, "%s", errors);
+    cr_expect(ne(int, shell("$T run 8x8x8 --symmetric left"), 0));
+    cr_expect(strstr(errors, "symmetric is \"left\": use one of both, lower, upper") != NULL, "%s", errors);
+}
+
 /* 1 of f16 by 1, 2, -4, 0.5, whose largest is 4. */
 #define ROW                                           \
     NPY "printf '\\000\\074' | npy M.npy '<f2' 1 1; " \

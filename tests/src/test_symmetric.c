@@ -185,6 +185,32 @@ Test(symmetric, no_tile_is_computed_twice)
     }
 }
 
+/* Half of the operations and of the tiles; of P and C what is written and read. */
+Test(symmetric, counts_are_those_of_one_triangle)
+{
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    cr_assert(eq(int, tj_device_get(context, 0, &facts, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_config_parse("mma:bm=128,bn=128", &config, &err), TJ_OK), "%s", err.message);
+    for (int symmetric = TJ_SYMMETRIC_BOTH; symmetric <= TJ_SYMMETRIC_UPPER; symmetric++) {
+        tj_problem problem = TJ_PROBLEM_INIT(1024, 512, 1024, TJ_BF16);
+        tj_analysis analysis = TJ_ANALYSIS_INIT;
+        const int64_t elements = 1024 * 1025 / 2;
+
+        problem.symmetric = (int8_t)symmetric;
+        problem.epilogue.has_beta = 1;
+        cr_assert(eq(int, tj_analyze(&facts, &problem, &config, 0, 0, &analysis, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(i64, analysis.work.flop, (2 * 512 + 2) * elements));
+        cr_expect(eq(i64, analysis.work.blocks, 8 * 9 / 2));
+        cr_expect(eq(i64, analysis.work.traffic[TJ_LOAD_C].bytes, 2 * elements));
+        cr_expect(
+            eq(i64, analysis.work.traffic[TJ_STORE_P].bytes, symmetric == TJ_SYMMETRIC_BOTH ? 2 * 1024 * 1024 : 2 * elements));
+        cr_expect(eq(i64, analysis.work.traffic[TJ_LOAD_M].bytes, 2 * 1024 * 512 * 8 * 36 / 64));
+    }
+}
+
 Test(symmetric, requests_are_refused_in_words)
 {
     static const struct {

@@ -60,9 +60,9 @@ Test(records, of_earlier_builds_are_read_and_printed_byte_for_byte)
 /* They keep their names: later properties are not in their text. Problems that differ only in them are told apart. */
 Test(records, of_what_was_there_before_do_not_change)
 {
-    static const char *const members[] = {"n_dtype",       "compute",      "scale_m",         "scale_n",
-                                          "groups",        "offset_bytes", "offsets_on_host", "rows_kind",
-                                          "expected_rows", "gathered",     "scattered",       "combined"};
+    static const char *const members[] = {"n_dtype",      "compute",         "scale_m",   "scale_n",       "groups",
+                                          "offset_bytes", "offsets_on_host", "rows_kind", "expected_rows", "gathered",
+                                          "scattered",    "combined",        "symmetric"};
     const tj_problem old = f32(33, 5, 48),
                      problems[] = {
                          old, mixed_problem(), tf32_problem(), strange_problem(), grouped_problem(), masked_problem()};
@@ -84,6 +84,25 @@ Test(records, of_what_was_there_before_do_not_change)
     tj_record_free(scaled);
     tj_record_free(record);
     free(text);
+}
+
+/* One triangle is another problem than all of P, and is read again as it was written. */
+Test(records, tell_one_triangle_from_all_of_p)
+{
+    tj_problem p = f32(40, 8, 40), parsed;
+    tj_record *const all = record_of(&p, 5, 80), *triangle;
+    tj_error err = {TJ_OK, ""};
+    char *text;
+
+    p.symmetric = TJ_SYMMETRIC_UPPER;
+    triangle = record_of(&p, 5, 80);
+    cr_expect(ne(int, strcmp(all->key, triangle->key), 0));
+    text = tj_problem_to_json(&p);
+    cr_assert(eq(int, tj_problem_from_json(text, &parsed, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, parsed.symmetric, TJ_SYMMETRIC_UPPER));
+    free(text);
+    tj_record_free(triangle);
+    tj_record_free(all);
 }
 
 /* A record counts the forms of scales: 1 one, 2 each, 3 along k for scale_k elements. */
