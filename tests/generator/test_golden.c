@@ -60,6 +60,8 @@ static const golden rows[] = {
     {"naive/lower.diff", "naive",
      PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .m.type = TJ_F32, .n.layout = 1, .symmetric = TJ_SYMMETRIC_LOWER)},
     {"tiled/rectangular.cu", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32)},
+    {"tiled/symmetric.diff", "tiled",
+     PROBLEM(FIXED(500), FIXED(300), FIXED(500), .m.type = TJ_F32, .n.layout = 1, .symmetric = TJ_SYMMETRIC_BOTH)},
     {"tiled/square.diff", "tiled", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .m.type = TJ_F32)},
     {"tiled/primes.diff", "tiled:tile_width=7", PROBLEM(FIXED(97), FIXED(89), FIXED(101), .m.type = TJ_F32)},
     {"tiled/dynamic.diff", "tiled:shared=dynamic", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32)},
@@ -318,8 +320,6 @@ static const golden rows[] = {
     {"mma/groups.diff", "mma",
      PROBLEM(FIXED(1024), FIXED(4096), FIXED(14336), .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 8, 4, 1},
              .scale[TJ_MATRIX_M] = SCALE_EACH, .scale[TJ_MATRIX_N] = SCALE_EACH)},
-    {"tiled/symmetric.diff", "tiled",
-     PROBLEM(FIXED(500), FIXED(300), FIXED(500), .m.type = TJ_F32, .n.layout = 1, .symmetric = TJ_SYMMETRIC_BOTH)},
     {"tiled/e2m1.cu", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32, .n.type = TJ_E2M1)},
     {"tiled/e4m3_weights.cu", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_BF16, .n.type = TJ_E4M3)},
 };
