@@ -67,6 +67,16 @@ const tj_architecture *tj_architecture_of(const tj_device_facts *facts)
     return newest;
 }
 
+bool tj_device_is_unknown(const tj_device_facts *facts)
+{
+    const tj_architecture *a = tj_architecture_of(facts);
+
+    for (; a && a < architectures + ARCHITECTURES; a++)
+        if (a->is_measured)
+            return false;
+    return a != NULL;
+}
+
 static tj_status refuse(const char *target, tj_error *err)
 {
     char names[16 * ARCHITECTURES];

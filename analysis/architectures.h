@@ -38,6 +38,9 @@ typedef struct tj_architecture {
 /** Return a capability by index, from the oldest to the newest; NULL: past the end. */
 const tj_architecture *tj_architecture_at(size_t index);
 
+/** Is the device of an architecture newer than all on which kernels were timed? */
+bool tj_device_is_unknown(const tj_device_facts *facts);
+
 /** Return the newest capability that is not newer than the device. NULL: the device is older than all. */
 const tj_architecture *tj_architecture_of(const tj_device_facts *facts);
 

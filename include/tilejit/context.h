@@ -71,11 +71,14 @@ typedef enum tj_first_call {
 
 /** When a context proves a kernel that it is about to launch for the first time (option prove). */
 typedef enum tj_prove {
-    TJ_PROVE_NEVER = 0,  /**< never: the compiler is trusted, except where an existing proof says otherwise */
-    TJ_PROVE_BEFORE = 1, /**< before the first launch, which waits for it */
-    TJ_PROVE_BEHIND = 2, /**< after the first launch, on a thread of the library's own and in the primary CUDA context only.
-                              If the proof fails, an error is logged and later calls get another kernel; products until then
-                              may be wrong */
+    TJ_PROVE_UNKNOWN = 0, /**< before the first launch on a GPU newer than all that were ever measured (docs/devices.md), as
+                               with TJ_PROVE_BEFORE: a kernel that fails is replaced, a warning names it, and the files for a
+                               report are left in the folder cases of the store; on other GPUs and the emulator never */
+    TJ_PROVE_BEFORE = 1,  /**< before the first launch, which waits for it */
+    TJ_PROVE_BEHIND = 2,  /**< after the first launch, on a thread of the library's own and in the primary CUDA context only.
+                               If the proof fails, an error is logged and later calls get another kernel; products until then
+                               may be wrong */
+    TJ_PROVE_NEVER = 3    /**< never: the compiler is trusted, except where an existing proof says otherwise */
 } tj_prove;
 
 /** The bytes of a pack in memory, such as tilejit pack --c-array makes. */
@@ -116,7 +119,7 @@ typedef struct tj_context_options {
                                       and only problems whose extents and batch are known: none under TJ_SPECIALIZE_TYPES, and
                                       none on the emulator, whose times mean nothing */
     int32_t prove;               /**< tj_prove: whether kernels are proven on the device when first launched.
-                                      Default: never; proofs that exist still count */
+                                      Default: on GPUs that were never measured; proofs that exist count everywhere */
     const char *const *packs;    /**< files written by tilejit pack, searched before the store and before NVRTC is opened; a
                                       folder in the list is a further read-only root. NULL-terminated; default: $TILEJIT_PACKS,
                                       separated by colons. If one cannot be used, a warning names it, and it is ignored */

@@ -272,9 +272,10 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (options.background_tuning_s < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "background_tuning_s is %d: use 0 (off) or seconds for each problem",
                        options.background_tuning_s);
-    if (options.prove < TJ_PROVE_NEVER || options.prove > TJ_PROVE_BEHIND)
+    if (options.prove < TJ_PROVE_UNKNOWN || options.prove > TJ_PROVE_NEVER)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "prove is %d: use TJ_PROVE_NEVER (0), TJ_PROVE_BEFORE (1) or TJ_PROVE_BEHIND (2)", options.prove);
+                       "prove is %d: use TJ_PROVE_UNKNOWN (0), TJ_PROVE_BEFORE (1), TJ_PROVE_BEHIND (2) or TJ_PROVE_NEVER (3)",
+                       options.prove);
 
     if (!options.allocate != !options.release)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the option %s is set without %s: set both, or neither",

@@ -2,12 +2,16 @@
 /* plan: the one file that knows the whole line: problem -> config -> source -> image -> kernel. */
 #include "plan.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "architectures.h"
 #include "background.h"
 #include "choose.h"
 #include "chooser.h"
+#include "disk_store.h"
 #include "error.h"
 #include "estimate.h"
 #include "events.h"
@@ -96,9 +100,35 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_request
     return status;
 }
 
+/* Is a kernel proven before its first launch? Kernels for GPUs that nobody measured are, unless the program trusts them. */
+static bool proves_before(const tj_context *context, const tj_device_facts *device)
+{
+    return context->prove == TJ_PROVE_BEFORE ||
+           (context->prove != TJ_PROVE_NEVER && tj_device_is_unknown(device) && !tj_gpu_is_emulated(&context->host.gpu));
+}
+
+/* Log a failure. On a device that was never measured it is expected, and leaves a case for a report. */
+static void tell_failure(tj_context *context, const tj_device_facts *device, const tj_plan *plan, const tj_proof *proof,
+                         const char *message)
+{
+    const char *const store = tj_disk_store_path(context->host.store);
+    char folder[PATH_MAX] = "";
+    tj_error why;
+
+    if (context->prove == TJ_PROVE_BEFORE || !tj_device_is_unknown(device)) {
+        tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", message);
+        return;
+    }
+    if (!store || snprintf(folder, sizeof folder, "%s/cases", store) >= (int)sizeof folder ||
+        tj_proof_write(&plan->program, device, proof, folder, &why) != TJ_OK)
+        folder[0] = '\0';
+    tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s (no such GPU was ever measured: please report it%s%s)", message,
+                *folder ? " with the files in " : "; tilejit prove writes the files", folder);
+}
+
 /*
- * Was the kernel proven wrong on such a device, or, if the context asks for it, is it wrong now? A proof that could not run,
- * for want of memory say, is not a reason to refuse it. naive is the reference of other kernels.
+ * Was the kernel proven wrong on such a device, or, if it is to be proven, is it wrong now? A proof that could not run, for want
+ * of memory say, is not a reason to refuse it. naive is the reference of other kernels.
  */
 static tj_status believe(tj_context *context, const tj_device_facts *device, const tj_plan *plan, tj_error *err)
 {
@@ -108,11 +138,11 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
 
     if (tj_proof_recall(&context->host, plan->program.image, device, &proof))
         return tj_proof_check(plan->program.source, device, &proof, err);
-    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->program.source)->family == TJ_SIMPLE_FAMILY)
+    if (!proves_before(context, device) || tj_source_config(plan->program.source)->family == TJ_SIMPLE_FAMILY)
         return TJ_OK;
     status = tj_plan_try(context, plan, &plan->request, false, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED)
-        tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", why.message);
+        tell_failure(context, device, plan, &proof, why.message);
     else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s is launched without a proof: %s",
                     tj_source_kernel(plan->program.source), why.message);

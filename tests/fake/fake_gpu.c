@@ -4,7 +4,7 @@
  * TILEJIT_EMULATOR, or of the build) wrapped by a driver that hides it:
  *
  *     no cuEmu... function; a name as of a product
- *     compute capability 9.1, for which no NVRTC makes machine code: so it gets PTX, the only code that the emulator reads
+ *     compute capability 9.1 (FAKE_GPU_MINOR: another than .1), for which no NVRTC makes machine code: so it gets PTX, the only code that the emulator reads
  *     times multiplied by a thousand, so that few launches fill a sample, and a small L2, so that few operands rotate: FAKE_GPU_L2 bytes, or 64 KiB
  */
 #include <dlfcn.h>
@@ -56,10 +56,10 @@ static int own_name(char *name, int bytes, int device)
 static int own_attribute(int *value, int attribute, int device)
 {
     const int result = real_attribute(value, attribute, device);
-    const char *const l2 = getenv("FAKE_GPU_L2");
+    const char *const l2 = getenv("FAKE_GPU_L2"), *const minor = getenv("FAKE_GPU_MINOR");
 
     if (result == 0 && attribute == MINOR)
-        *value = 1;
+        *value = minor ? atoi(minor) : 1;
     if (result == 0 && attribute == L2_BYTES)
         *value = l2 ? atoi(l2) : 1 << 16;
     return result;

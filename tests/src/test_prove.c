@@ -15,6 +15,7 @@
 
 #include <tilejit/tools.h>
 
+#include "architectures.h"
 #include "compare.h"
 #include "context.h"
 #include "image.h"
@@ -37,7 +38,7 @@ static tj_context *open_context(const char *cache_dir, tj_prove prove)
     tj_context *context = NULL;
 
     setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
-    setenv("CUDA_EMULATOR_DEVICES", "sm_90", 1);
+    setenv("CUDA_EMULATOR_DEVICES", "sm_90", 0);
     setenv("CUDA_EMULATOR_LOG", "0", 1);
     options.driver = "emulator";
     options.cache_dir = cache_dir;
@@ -65,6 +66,12 @@ static void start(void)
     if (!has_nvrtc())
         cr_skip_test("no NVRTC: %s", err.message);
     cr_assert(mkdtemp(store) != NULL);
+}
+
+static void start_on_121(void)
+{
+    setenv("CUDA_EMULATOR_DEVICES", "sm_121", 1);
+    start();
 }
 
 static void stop(void)
@@ -223,10 +230,9 @@ static void append_fault(FILE *out, const char *line, size_t length, fault which
                 (int)strcspn(address, "+"), address, address, value);
 }
 
-/* Store, under the key of the request, a kernel whose last store is faulty: what a compiler that is wrong would leave there. */
-static void plant(fault which)
+/* Store, under the key of the request, a kernel whose last store is faulty, as a compiler that is wrong would. Frees the context. */
+static void plant_in(tj_context *context, const char *target, fault which)
 {
-    tj_context *context = open_context(store, TJ_PROVE_NEVER);
     const tj_config config = parsed(WRONG);
     char *text = NULL, *last = NULL, *end;
     size_t size = 0;
@@ -235,7 +241,7 @@ static void plant(fault which)
     FILE *out;
 
     cr_assert(eq(int, tj_generate(&wrong_problem, &config, &source, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_compile(context, source, "compute_90", &image, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_compile(context, source, target, &image, &err), TJ_OK), "%s", err.message);
     for (char *at = image->body->ptx; (at = strstr(at, "st.global.f32")) != NULL; at++)
         last = at;
     cr_assert(last != NULL, "no store in:\n%s", image->body->ptx);
@@ -254,6 +260,11 @@ static void plant(fault which)
     tj_image_free(image);
     tj_source_free(source);
     tj_context_free(context);
+}
+
+static void plant(fault which)
+{
+    plant_in(open_context(store, TJ_PROVE_NEVER), "compute_90", which);
 }
 
 static void expect_failure(const char *words)
@@ -342,6 +353,79 @@ Test(prove, the_option_before_keeps_a_wrong_kernel_from_its_first_launch)
     cr_expect(eq(int, tj_plan_prepare(context, &wrong_problem, &named, &plan, &err), TJ_ERR_CHECK_FAILED));
     cr_expect(plan == NULL && strstr(logged, "failed its proof") != NULL, "%s", logged);
     tj_context_free(context);
+}
+
+/* A GPU of 12.9 that computes by the emulator: newer than all that were measured, and it gets PTX. */
+static tj_context *open_unknown(tj_prove prove)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+
+    setenv("FAKE_GPU_MINOR", "9", 1);
+    options.driver = FAKE_GPU_PATH;
+    options.cache_dir = store;
+    options.prove = prove;
+    options.log = keep_line;
+    options.log_level = TJ_LOG_WARNING;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+/* Is the chosen kernel proven when its plan is there? */
+static bool is_proven_at_first(tj_context *context)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
+    tj_device_facts device = TJ_DEVICE_FACTS_INIT;
+    const tj_plan *plan;
+    tj_proof known;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
+    return tj_proof_recall(&context->host, tj_plan_image(plan), &device, &known) && known.passed;
+}
+
+TestSuite(prove_unknown, .init = start_on_121, .fini = stop, .timeout = 120);
+
+Test(prove_unknown, kernels_for_a_gpu_that_was_never_measured_are_proven_first)
+{
+    tj_context *context = open_unknown(TJ_PROVE_NEVER);
+
+    cr_expect(eq(int, is_proven_at_first(context), false), "the program trusts them");
+    tj_context_free(context);
+    context = open_unknown(TJ_PROVE_UNKNOWN);
+    cr_expect(eq(int, is_proven_at_first(context), true));
+    tj_context_free(context);
+}
+
+Test(prove_unknown, a_wrong_kernel_leaves_a_case)
+{
+    const tj_config named = parsed(WRONG);
+    const tj_plan *plan;
+    tj_context *context;
+    char line[128];
+
+    plant_in(open_unknown(TJ_PROVE_NEVER), "compute_121", NEGATED);
+    logged[0] = '\0';
+    context = open_unknown(TJ_PROVE_UNKNOWN);
+    cr_expect(eq(int, tj_plan_prepare(context, &wrong_problem, &named, &plan, &err), TJ_ERR_CHECK_FAILED), "%s", err.message);
+    cr_expect(strstr(logged, "no such GPU was ever measured: please report it with the files in ") != NULL, "%s", logged);
+    (void)snprintf(line, sizeof line, "ls %s/cases/*.json %s/cases/*.cu >/dev/null", store, store);
+    cr_expect(eq(int, system(line), 0));
+    tj_context_free(context);
+}
+
+Test(prove, gpus_of_measured_architectures_are_known)
+{
+    static const struct {
+        int major, minor;
+        bool is_unknown;
+    } cases[] = {{7, 5, false}, {8, 0, false}, {9, 0, false}, {9, 1, false}, {10, 0, true}, {12, 1, true}, {13, 0, true}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tj_device_facts facts = {.cc_major = cases[i].major, .cc_minor = cases[i].minor};
+
+        cr_expect(eq(int, tj_device_is_unknown(&facts), cases[i].is_unknown), "%d.%d", cases[i].major, cases[i].minor);
+    }
 }
 
 Test(prove, the_option_behind_says_that_products_may_be_wrong)
@@ -443,12 +527,12 @@ Test(prove, a_case_holds_what_a_report_needs)
     tj_context_free(context);
 }
 
-Test(prove, the_option_has_three_values)
+Test(prove, the_option_has_four_values)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     tj_context *context;
 
-    options.prove = 3;
+    options.prove = 4;
     cr_expect(eq(int, tj_context_create(&options, &context, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(strstr(err.message, "prove is 3") != NULL, "%s", err.message);
+    cr_expect(strstr(err.message, "prove is 4") != NULL, "%s", err.message);
 }
