@@ -456,10 +456,12 @@ static void read_rest(statement *s, const emu_operand *at, const emu_operand *en
 
 static void issue(statement *s)
 {
+    enum { WITHOUT_BYTES = 103, WITHOUT_HALVING = 110 };
     emu_warp *const warp = s->by.warp;
     const emu_operand *const o = s->by.inst->operand, *const end = o + s->by.inst->operands;
     const bool is_scaled = s->kind >= KIND_MXF8F6F4;
     const uint32_t word = (uint32_t)emu_unsigned(warp, &o[3], s->by.lane);
+    const int capability = warp->block->launch->device->capability;
     cuEmuCounters *line = emu_line(warp, s->by.inst);
 
     for (const emu_operand *one = o; one < end && warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED; one++)
@@ -474,7 +476,11 @@ static void issue(statement *s)
     } else {
         read_rest(s, o + 4, end);
     }
-    if (!(is_scaled ? read_scaled_descriptor(s, word) : read_descriptor(s, word)) ||
+    if (s->kind == KIND_I8 && capability == WITHOUT_BYTES)
+        (void)emu_misuse(&s->by, "is of kind::i8, which sm_%d lacks", capability);
+    if (s->halvings && capability == WITHOUT_HALVING)
+        (void)emu_misuse(&s->by, "scales D, which sm_%d cannot", capability);
+    if (emu_has_failed(warp) || !(is_scaled ? read_scaled_descriptor(s, word) : read_descriptor(s, word)) ||
         !check_d(s, (uint32_t)emu_address_of(warp, &o[0], s->by.lane)))
         return;
     if (line)
@@ -500,22 +506,28 @@ static void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 }
 
 #define GROUPS "{*.cta_group::1,.cta_group::2}"
-#define KINDS "{*.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}"
-#define SCALED_KINDS "{*.-,.-,.-,.-,.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
-#define VECTORS "{.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,.block16,.block32}"
+#define HALVES "{*.kind::f16,.kind::tf32}"
+#define FLOATS "{*.-,.-,.kind::f8f6f4}"
+#define BYTES "{*.-,.-,.-,.kind::i8}"
+#define SCALED "{*.-,.-,.-,.-,.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
+#define VECTORS "{*.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}"
+#define BLOCKS "{.-,.-,.-,.block16,.block32}"
 #define COLLECTOR "{.collector::a::fill,.collector::a::use,.collector::a::lastuse,.collector::a::discard}"
-#define DATACENTER (EMU_ONLY + 100)
-#define MMA "tcgen05.mma" GROUPS KINDS COLLECTOR
-#define MMA_SCALED "tcgen05.mma" GROUPS SCALED_KINDS VECTORS COLLECTOR
+#define MMA "tcgen05.mma" GROUPS
+#define DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
+#define FORM(form, operands, target)                                     \
+    {                                                                    \
+        form COLLECTOR, operands, multiply, NULL, 0, D_OWN, 0, 0, target \
+    }
+/* A in shared and in tensor memory; and with lanes of D that stay, of one block and of two. */
+#define EITHER(form, rest, target) FORM(form, "@ d d w " rest, target), FORM(form, "@ @ d w " rest, target)
+#define ALL(form, rest, target) EITHER(form, rest, target), EITHER(form, "4w " rest, target), EITHER(form, "8w " rest, target)
 
 const emu_form emu_tcgen05_forms[] = {
-    {MMA, "@ d d w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA, "@ @ d w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA, "@ d d w 4w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA, "@ @ d w 4w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA, "@ d d w 8w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA, "@ @ d w 8w p N?", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA_SCALED, "@ d d w @ @ p", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {MMA_SCALED, "@ @ d w @ @ p", multiply, NULL, 0, D_OWN, 0, 0, DATACENTER},
+    ALL(MMA HALVES, "p N?", DATACENTER),
+    ALL(MMA FLOATS, "p", DATACENTER),
+    ALL(MMA BYTES, "p", DATACENTER + EMU_NOT_F),
+    EITHER(MMA SCALED BLOCKS, "@ @ p", DATACENTER),
+    EITHER(MMA SCALED VECTORS, "@ @ p", DATACENTER + EMU_NOT_F),
     {0},
 };

@@ -205,7 +205,7 @@ static void commit(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define GROUPS "{*.cta_group::1,.cta_group::2}"
 #define SHAPES "{*.128x256b,.4x256b,.128x128b,.64x128b.warpx2::02_13,.64x128b.warpx2::01_23,.32x128b.warpx4}"
 #define COMMIT "tcgen05.commit" GROUPS ".mbarrier::arrive::one{.shared::cluster}"
-#define DATACENTER (EMU_ONLY + 100)
+#define DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
 
 const emu_form emu_tcgen05_copy_forms[] = {
     {"tcgen05.cp" GROUPS SHAPES, "@ d", copy, NULL, 0, D_OWN, 0, 0, DATACENTER},

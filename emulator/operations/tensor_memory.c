@@ -276,7 +276,7 @@ static void fence_after(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define TIMES "{*.x1,.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 #define SHAPES "{*.16x64b,.16x128b,.16x256b,.32x32b}"
 #define TWICE "{*.-,.-,.-,.-,.16x32bx2}"
-#define DATACENTER (EMU_ONLY + 100)
+#define DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
 
 const emu_form emu_tensor_memory_forms[] = {
     {"tcgen05.alloc" GROUPS ".sync.aligned{.shared::cta}.b32", "@ w", allocate, NULL, F_WARP, D_OWN, 0, 0, DATACENTER},

@@ -57,14 +57,19 @@ static unsigned target_of(const emu_form *form, const emu_inst *inst)
     return target;
 }
 
+static unsigned number_of(unsigned target)
+{
+    return target & (EMU_ONLY - 1);
+}
+
 static bool lacks(const emu_module *m, unsigned target)
 {
-    const unsigned own = (unsigned)m->target, first = target - EMU_ONLY;
-    const bool is_of_family = own / 10 == first / 10 || (first == 100 && own == 110);
+    const unsigned own = (unsigned)m->target, first = number_of(target);
+    const bool is_of_family = own / 10 == first / 10 || (target & EMU_OR_110 && own == 110);
 
     if (target <= EMU_ONLY)
         return target > own;
-    return !m->is_specific || !is_of_family || own < first;
+    return !m->is_specific || (target & EMU_NOT_F && !m->is_own) || !is_of_family || own < first;
 }
 
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)
@@ -90,7 +95,7 @@ static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst 
                 found->one[found->count++].form = form;
         }
     if (found->count == 0 && target > EMU_ONLY)
-        emu_unknown(p, mnemonic, "this instruction, which needs .target sm_%ua", target - EMU_ONLY);
+        emu_unknown(p, mnemonic, "this instruction, which needs .target sm_%ua", number_of(target));
     else if (found->count == 0 && target)
         emu_unknown(p, mnemonic, "this instruction, which needs .target sm_%u or later where the text has sm_%d", target,
                     p->module->target);

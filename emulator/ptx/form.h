@@ -21,15 +21,18 @@
 
 #include "ptx.h"
 
-/** EMU_ONLY + 120 means sm_120a, sm_120f and the later targets of their family, such as sm_121a; EMU_ONLY + 100 includes sm_110a. */
-enum { EMU_ONLY = 128 };
+/**
+ * EMU_ONLY + 120 means sm_120a, sm_120f and the later targets of their family, such as sm_121a; with EMU_NOT_F only those that end in a;
+ * with EMU_OR_110 sm_110a and sm_110f too.
+ */
+enum { EMU_ONLY = 128, EMU_NOT_F = 256, EMU_OR_110 = 512 };
 
 typedef struct emu_form {
     const char *form, *operands;
     emu_exec exec;
     emu_exec (*choose)(const emu_inst *inst); /* used if exec is NULL; returns NULL for an invalid combination */
     uint8_t flow, tracking, flops, is_fma;
-    uint8_t target; /* lowest target, 80 for sm_80, if the types do not say so; 0: all; or EMU_ONLY + 120 */
+    uint16_t target; /* lowest target, 80 for sm_80, if the types do not say so; 0: all; or EMU_ONLY + 120 */
 } emu_form;
 
 /** The instruction set that a module is decoded for. */

@@ -427,7 +427,8 @@ static void parse_target(emu_parser *p)
         const emu_token name = emu_expect_name(p);
         if (name.length > 3 && memcmp(name.text, "sm_", 3) == 0) {
             p->module->target = (int)strtol(name.text + 3, NULL, 10);
-            p->module->is_specific = strchr("af", name.text[name.length - 1]) != NULL;
+            p->module->is_own = name.text[name.length - 1] == 'a';
+            p->module->is_specific = p->module->is_own || name.text[name.length - 1] == 'f';
         } else if (!emu_token_is(&name, "debug") && !emu_token_is(&name, "texmode_independent") &&
                    !emu_token_is(&name, "texmode_unified"))
             emu_fault(p, &name, "unknown target");

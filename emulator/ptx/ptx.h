@@ -277,6 +277,7 @@ typedef struct emu_module {
     size_t text_bytes;
     int ptx_version, target; /* 90 for 9.0; 75 for sm_75 */
     bool is_specific;        /* sm_90a, sm_120f: has instructions that later targets may lack */
+    bool is_own;             /* sm_90a: and some that the others of its family lack */
     bool has_sums;           /* contains products that read shared memory later: wgmma or tcgen05 */
     bool has_tensor_memory;  /* contains tcgen05 */
     emu_inst *inst;

@@ -340,6 +340,10 @@ Test(ptx, what_the_target_lacks_refuses_the_kernel_alone)
         {"75", "cvt.rna.tf32.f32 %r2, %f1;", "sm_80 or later where the text has sm_75: \"cvt"},
         {"75", "cp.async.ca.shared.global [%r2], [%d3], 16;", "sm_80 or later where the text has sm_75: \"cp.async"},
         {"89", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r3};", "sm_90 or later where the text has sm_89: \"stmatrix"},
+        {"100f", "tcgen05.mma.cta_group::1.kind::i8 [%r2], %d4, %d5, %r3, %p1;", "sm_100a: \"tcgen05.mma"},
+        {"100f", "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X [%r2], %d4, %d5, %r3, [%r4], [%r5], %p1;",
+         "sm_100a: \"tcgen05.mma"},
+        {"100", "tcgen05.wait::ld.sync.aligned;", "sm_100a: \"tcgen05.wait"},
         {"75", "fma.rn.bf16x2 %r2, %r3, %r4, %r5;", "sm_80 or later where the text has sm_75: \"fma"},
     };
 

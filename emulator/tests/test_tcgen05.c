@@ -526,7 +526,7 @@ Test(tcgen05, products_of_shared_memory)
 
 Test(tcgen05, a_in_tensor_memory)
 {
-    void *const module = load_all("sm_100f", "");
+    void *const module = load_all("sm_100a", "");
 
     for (int i = 0; i < 12; i++) {
         const instruction *what = &instructions[i];
@@ -546,7 +546,7 @@ Test(tcgen05, sums_are_halved_and_lanes_stay)
 {
     const product p = {.what = instructions, .m = 128, .n = 64, .a = {3, false}, .b = {3, false}, .adds = true, .halvings = 3};
 
-    run(load_all("sm_100a", ""), &p);
+    run(load_all("sm_100f", ""), &p);
 }
 
 Test(tcgen05, products_of_a_pair)
