@@ -12,9 +12,7 @@ const auto load = [&](int piece) {
     load_words(words, (m_first ^ piece % UNITS * UNIT_BYTES) + stage * sizeof(phase_t) + piece / UNITS * 64 * M_LINE);  //@ unit_place for (m_first ^ piece % UNITS * UNIT_BYTES)
 };
 const auto make = [&](int piece) {
-    make_factors(factors[piece % 2], words, select);  //@ only selects
-    //@| make_factors(factors[piece % 2], words, m_row % 2 != 0);  //@ only m_planes
-    //@| make_factors(factors[piece % 2], words);  //@ only not selects and not m_planes
+    make_factors(factors[piece % 2], words);  //@ made_of for words
     //@| #include "wgmma/scale_factors.cuh"  //@ scale_factors
 };
 if (phases > 0) {
@@ -29,7 +27,7 @@ for (int phase = 0; phase < phases; ++phase) {  //@ first_phase for 0  //@ next_
     for (int piece = 0; piece < PIECES; ++piece) {
         const int unit = piece % UNITS, row = piece / UNITS * 2;
         const auto n = static_cast<unsigned int>(n_first) + stage * static_cast<unsigned int>(sizeof(phase_t) / 16);
-        //@| const bool has_begun = unit * UNIT % SCALE_K > 0;  // the part  //@ has_begun for unit * UNIT % SCALE_K > 0  //@ only adds_parts and not m_planes
+        //@| const bool has_begun = unit * UNIT % SCALE_K > 0;  // the part  //@ has_begun for unit * UNIT % SCALE_K > 0  //@ only adds_parts
         if (piece + 1 < PIECES) {
             load(piece + 1);
         } else {
@@ -40,20 +38,7 @@ for (int phase = 0; phase < phases; ++phase) {  //@ first_phase for 0  //@ next_
             }
         }
         begin_products();
-        //@ if m_planes
-        //@| #include "wgmma/multiply_planes.cuh"
-        //@ else
-#pragma unroll
-        for (int step = 0; step < 2; ++step) {  //@ unit_steps for 2
-            const auto n_step = n + n_offset(unit * UNIT + step * K_STEP) / 16;
-            //@ if adds_parts
-            //@| sum_t (&upper)[TN] = part[row % PART_ROWS], (&lower)[TN] = part[row % PART_ROWS + 1];
-            //@| multiply_add(factors[piece % 2][step], n_step, upper, lower, has_begun || step > 0);
-            //@ else
-            multiply_add(factors[piece % 2][step], n_step, sum[row], sum[row + 1], true);
-            //@ end
-        }
-        //@ end
+        #include "wgmma/multiply_steps.cuh"  //@ multiply_unit
         commit_products();
         wait_for_products<1>();  // those of the unit before are there: its registers are free
         if (piece == 0 && phase > 0 && lane == 0)  //@ is_later for phase > 0  //@ frees for lane == 0

@@ -80,8 +80,8 @@ tj_status tj_wgmma_check_f32(const tj_problem *view, const tj_wgmma_shape *s, tj
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family wgmma takes f32 next to bf16 from registers as M of the source: use %s, or family skinny or tiled",
                    tj_wgmma_has_f32(view)
-                       ? "transpose=registers without pack, and an f32 along k whose lines begin at multiples "
-                         "of 16 bytes"
+                       ? "transpose=registers, pack=none and a smaller tile, for an f32 along k whose lines begin at "
+                         "multiples of 16 bytes"
                    : s->swapped ? "swap=no"
                                 : "swap=yes");
 }
@@ -374,7 +374,12 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
     char first[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_flag(fill, "m_weights", s->weight_bits > 0);
-    tj_template_set_flag(fill, "m_planes", s->planes > 1);
+    tj_template_set(fill, "compute_again", s->planes > 1 ? "wgmma/compute_again.cuh" : "");
+    tj_template_set(fill, "about_m",
+                    s->planes > 1                        ? "wgmma/about_f32.cuh"
+                    : s->weight_bits > 0                 ? "wgmma/about_weights.cuh"
+                    : s->transpose == TJ_WGMMA_REGISTERS ? "wgmma/about_registers.cuh"
+                                                         : "");
     tj_template_set(fill, "line_t", tj_template_get(fill, s->weight_bits > 0 ? "n_t" : "m_t"));
     tj_template_set_flag(fill, "adds_parts", s->adds_parts);
     tj_template_set(fill, "unfold",
@@ -425,6 +430,8 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
                                                : "m_row / 4 % 2");
     tj_template_set(fill, "first_chunk", first);
     tj_template_set_flag(fill, "selects", !repacked && s->planes == 1);
+    tj_template_set(fill, "made_of", s->planes > 1 ? "words, m_row % 2 != 0" : repacked ? "words" : "words, select");
+    tj_template_set(fill, "multiply_unit", s->planes > 1 ? "wgmma/multiply_planes.cuh" : "wgmma/multiply_steps.cuh");
     tj_template_set(fill, "of_first",
                     s->planes > 1 ? "the lane's first pair of the row, or, in an odd row, of its second step"
                     : repacked    ? "this lane's word of the first chunk of the row"
