@@ -88,7 +88,7 @@ static tj_status refuse(const char *target, tj_error *err)
                                    : i == ARCHITECTURES - 1 ? " or "
                                                             : ", ",
                                    architectures[i].capability);
-    return tj_fail(err, TJ_ERR_NOT_FOUND, "no facts are known of a \"%.40s\": use %s", target, names);
+    return tj_fail(err, TJ_ERR_NOT_FOUND, "the facts of \"%.40s\" are not known: use %s", target, names);
 }
 
 tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err)

@@ -40,7 +40,7 @@ static tj_status check_input(const tj_device_facts *facts, const tj_block_needs 
             err, TJ_ERR_INVALID_ARGUMENT,
             "the device facts lack multiprocessors or their limits: take them from tj_device_get or tj_device_named");
     if (needs->threads < 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a block of %d threads: it has at least one", needs->threads);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a block has %d threads: use 1 or more", needs->threads);
     if (needs->registers < 0 || needs->shared_bytes < 0 || blocks < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d registers, %lld shared bytes, %lld blocks: none may be below 0",
                        needs->registers, (long long)needs->shared_bytes, (long long)blocks);

@@ -60,5 +60,5 @@ tj_status tj_component_open(const void *near, const char *name, void **library, 
         why = dlerror();
     if (*library)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_NOT_FOUND, "%s cannot be opened: %.300s", name, why ? why : "it is nowhere to be found");
+    return tj_fail(err, TJ_ERR_NOT_FOUND, "%s cannot be opened: %.300s", name, why ? why : "the loader did not find it");
 }

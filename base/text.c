@@ -87,7 +87,7 @@ tj_status tj_text_take(tj_text *text, char **out, tj_error *err)
     }
     tj_text_drop(text);
     if (failure == TJ_ERR_INVALID_ARGUMENT)
-        return tj_fail(err, failure, "text longer than its limit of %lld bytes", (long long)text->max_bytes);
+        return tj_fail(err, failure, "a text is longer than its limit of %lld bytes", (long long)text->max_bytes);
     return failure == TJ_OK ? TJ_OK : tj_fail_memory(err, "a text");
 }
 

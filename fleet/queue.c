@@ -52,11 +52,11 @@ tj_status fleet_begin(fleet *connection, const char *url, bool needs_key, tj_err
     if (status == TJ_OK)
         status = fleet_trust_load(&connection->place, &connection->trust, err);
     if (status == TJ_OK && needs_key && !connection->trust.signs)
-        status = tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "%.160s is to be written, and what is not signed is ignored by all that read: make a key with tilejit fleet "
-            "key, and add ?sign=FILE to the address",
-            connection->place.shown);
+        status =
+            tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                    "%.160s is to be written, and readers ignore records without a signature: make a key with tilejit fleet "
+                    "key, and add ?sign=FILE to the address",
+                    connection->place.shown);
     return status;
 }
 

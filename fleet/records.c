@@ -100,8 +100,8 @@ tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const fl
     long long answer = 0;
 
     if (strlen(offer->record) > FLEET_MOST_RECORD_BYTES)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record of %zu bytes is larger than any should be (%d)",
-                       strlen(offer->record), FLEET_MOST_RECORD_BYTES);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record has %zu bytes, and at most %d are read", strlen(offer->record),
+                       FLEET_MOST_RECORD_BYTES);
     (void)snprintf(most, sizeof most, "%d", FLEET_MOST_SEALED_BYTES);
     for (int i = 0; i < KEYS; i++) {
         (void)snprintf(key[i], sizeof key[i], FLEET_PREFIX "{%s}:%s", offer->of, part[i]);

@@ -886,11 +886,10 @@ tj_status fleet_share_create(const char *url, fleet_merge *merge, const tj_log *
     if (status == TJ_OK)
         status = fleet_trust_load(&share->place, &share->trust, err);
     if (status == TJ_OK && share->trust.count == 0)
-        status =
-            tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                    "the server's address trusts no key, so nothing from %.120s would be believed: add ?trust=FILE with the "
-                    ".pub files of tilejit fleet key, or sign=FILE to write too",
-                    share->place.shown);
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "the server's address trusts no key, so nothing from %.120s can be verified: add ?trust=FILE with the "
+                         ".pub files of tilejit fleet key, or sign=FILE to write too",
+                         share->place.shown);
     if (status != TJ_OK) {
         free(share);
         return status;

@@ -321,8 +321,8 @@ static tj_status enrol(worker *w, tj_error *err)
     status = fleet_run(&c->wire, w->work->of.id, &register_script, 4, (const char *const[]){w->name, w->token, text, lease},
                        &reply, err);
     if (status == TJ_OK && reply->type == REDIS_REPLY_STRING && reply->len > 0)
-        status = tj_fail(err, TJ_ERR_CANCELLED,
-                         "another worker is called %.60s, and it lives: name this one otherwise (%.200s)", w->name, reply->str);
+        status = tj_fail(err, TJ_ERR_CANCELLED, "another live worker has the name %.60s: use another name (%.200s)", w->name,
+                         reply->str);
     if (reply)
         freeReplyObject(reply);
     free(text);

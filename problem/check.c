@@ -129,7 +129,7 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
                        tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]),
                        tj_type_list(TJ_TYPES_OF_WEIGHTS, false, list));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: give C the type of P, or leave its type 0",
                        tj_type_name((tj_type)type[TJ_MATRIX_P]), tj_type_name((tj_type)type[TJ_MATRIX_C]));
     return check_compute(problem->compute, type, tj_is_scaled(problem, TJ_MATRIX_P), err);
 }
@@ -151,10 +151,9 @@ static tj_status check_order(const tj_problem *problem, tj_which which, tj_error
                        "the order of %c is repacked, which is for weights of 4 bits, and %c holds %s: leave its order natural",
                        letter, letter, tj_type_name((tj_type)m->type));
     if ((m->layout == TJ_ROW_MAJOR) != (which == TJ_MATRIX_M))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "the order of %c is repacked, which is an order along k, and %c lies across k: store it %s, and repack that",
-            letter, letter, which == TJ_MATRIX_M ? "row-major" : "column-major, as l x k");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the order of %c is repacked, along k, and %c lies across k: store it %s before repacking", letter,
+                       letter, which == TJ_MATRIX_M ? "row-major" : "column-major, as l x k");
     if (tj_divides_k(problem))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -221,7 +220,7 @@ static tj_status check_words(const tj_problem *problem, tj_error *err)
         return status;
     if ((c->layout | c->transposed) != 0 && (c->layout ^ c->transposed) != (p->layout ^ p->transposed))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "C has another layout than P: it is stored as P is, leave its layout and its flag transposed 0");
+                       "C has another layout than P: store C as P, and leave its layout and its flag transposed 0");
     return TJ_OK;
 }
 

@@ -334,14 +334,16 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "value is %d, which is not a node of the expression: an earlier call exceeded a limit (%d operations, %d "
-            "constants, %d operands) or was given what it does not take",
+            "constants, %d operands) or passed an argument that it does not take",
             value, TJ_EPILOGUE_NODES, TJ_EPILOGUE_CONSTANTS, TJ_EPILOGUE_OPERANDS);
     if (tj_node_is_condition(e, value))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the expression is a condition, and P holds numbers: use select(condition, 1, 0)");
     memset(number, 0xff, sizeof number);
     if (!copy_outputs(e, number, &made.expression) || (made.expression.value = copy(e, value, number, &made.expression)) < 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the expression holds an operand or a constant that cannot be");
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the expression holds an invalid operand or constant: make it with tj_epilogue_parse or tj_epilogue_finish");
     if (tj_epilogue_pairs(&made) && tj_expression_has(&made.expression, TJ_OP_ACC))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the expression names acc and a pair of columns: write acc[2*col] or acc[2*col+1] in place of acc");

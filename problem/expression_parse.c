@@ -94,8 +94,8 @@ static int apply(parsing *p, const char *where, int op, int a, int b, int c)
 
         if (tj_node_is_condition(&p->e, given[i]) != wants)
             return fail(p, where,
-                        wants ? "this takes a condition, such as acc > 0, and is given a number"
-                              : "this takes numbers, and is given a condition: use select(condition, 1, 0)");
+                        wants ? "this takes a condition, such as acc > 0, and not a number"
+                              : "this takes numbers, and not a condition: use select(condition, 1, 0)");
     }
     node = tj_expression_apply(&p->e, op, a, b, c);
     return node >= 0 ? node : fail(p, where, "the expression has more than %d operations", TJ_EPILOGUE_NODES);
@@ -109,7 +109,7 @@ static int parse_number(parsing *p)
     int node;
 
     if (start[0] == '0' && is_digit(start[1]))
-        return fail(p, start, "a number with a leading 0: write it without");
+        return fail(p, start, "a number begins with 0: write it without that 0");
     if (*end == '.')
         end += 1 + strspn(end + 1, "0123456789");
     if (*end == 'e' || *end == 'E') {
@@ -250,7 +250,7 @@ static int parse_call(parsing *p, const char *start, const char *name)
     if (!take(p, ")"))
         return fail(p, p->at, "expected \",\" or \")\" in the arguments of %s", name);
     if (count != wanted)
-        return fail(p, start, "%s takes %d arguments, and is given %d", name, wanted, count);
+        return fail(p, start, "%s takes %d arguments, not %d", name, wanted, count);
     if (op == TJ_OP_NONE) { /* clamp(x, low, high) */
         const int above = apply(p, start, TJ_OP_MAX, argument[0], argument[1], 0);
 
@@ -521,7 +521,7 @@ tj_status tj_epilogue_parse(const char *text, tj_epilogue *epilogue, tj_error *e
         node = fail(&p, p.at,
                     *p.at == '='   ? "nothing is assigned here: an epilogue is one expression, the value of P"
                     : *p.at == '?' ? "write select(condition, x, y) in place of ?:"
-                                   : "the expression ends ahead of this");
+                                   : "the expression ends before this: remove the rest, or add an operation");
     if (node < 0)
         return TJ_ERR_INVALID_ARGUMENT;
     if (tj_epilogue_finish(&p.e, node, epilogue, &why) != TJ_OK)

@@ -291,7 +291,8 @@ static tj_status promise(tj_problem *problem, char *item, tj_error *err)
     if (take_number(name, equals + 1, INT32_MAX, &divisor, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     if (dim->mode != TJ_DIM_ANY)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s promises something of a fixed extent: add %s to any", name, item);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s promises a multiple of an extent that is fixed: add %s to any", name,
+                       item);
     if (dim->extent % divisor != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s=%d is a promise that %s = %lld breaks", name, (int)divisor, item,
                        (long long)dim->extent);
@@ -311,7 +312,7 @@ static tj_status set_list(tj_problem *problem, const field *f, const char *list,
 
 static tj_status refuse_groups(const field *f, tj_error *err)
 {
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s speaks of groups that are not there: add groups", f->name);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs groups, and the problem has none: add groups", f->name);
 }
 
 static tj_status set_choice(tj_problem *problem, const field *f, const char *value, tj_error *err)

@@ -45,7 +45,7 @@ static tj_status check_matrices(const tj_problem *words, tj_error *err)
         if (tj_stride_is_pointers(m->stride))
             return tj_fail(
                 err, TJ_ERR_INVALID_ARGUMENT,
-                "stride_%c is pointers, and with groups or an index there is one %c: only N may be an array of pointers",
+                "stride_%c is pointers, and a problem with groups or an index has one %c: make only N an array of pointers",
                 tj_which_letter(which) + ('a' - 'A'), tj_which_letter(which));
     }
     return TJ_OK;
@@ -272,7 +272,8 @@ tj_status tj_groups_check(const tj_problem *problem, int64_t j, const void *offs
     const int64_t rows = j > 0 ? j : tj_offset_bound(problem, problem->j.extent, problem->k.extent);
 
     if (!tj_has_offsets(problem) || problem->rows.groups < 1)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem has no groups (rows.kind is %d), and so no offsets",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the problem has no groups (rows.kind is %d), and takes no offsets: use TJ_ROWS_IN_GROUPS, or pass none",
                        problem->rows.kind);
     return tj_is_masked(problem) ? check_counts(problem, rows, offsets, err) : check_offsets(problem, rows, offsets, err);
 }

@@ -80,7 +80,8 @@ static tj_status check_layout(const tj_problem *words, tj_which which, tj_error 
                        s->layout);
     if (s->layout != TJ_SCALES_PART_BY_PART && s->k == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s.layout is %d and k 0: scales of all of k are a vector, use TJ_SCALES_PART_BY_PART", name, s->layout);
+                       "%s.layout is %d and k 0: use TJ_SCALES_PART_BY_PART for scales of all of k, which are a vector", name,
+                       s->layout);
     if (s->layout != TJ_SCALES_IN_TILES)
         return TJ_OK;
     if ((s->type != TJ_E8M0 && s->type != TJ_E4M3) || s->rows != 1 || (s->k != 16 && s->k != 32) || s->zero != 0)
@@ -123,17 +124,17 @@ static tj_status check_scales_of_p(const tj_scale *s, tj_error *err)
 {
     if (s->type != TJ_F32 && s->type != TJ_E8M0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scale_p.type is %s: the kernel finds scales of f32 or e8m0, use TJ_F32 or TJ_E8M0",
+                       "scale_p.type is %s: the kernel computes scales of f32 or e8m0: use TJ_F32 or TJ_E8M0",
                        tj_type_name((tj_type)s->type));
     if (s->rows != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scale_p.rows is %d: each row of P has scales of its own, use 1 (and k for the columns of each)",
+                       "scale_p.rows is %d: use 1, since each row of P has scales of its own, and k for the columns of each",
                        s->rows);
     if (s->k != 0 && s->k != 32 && s->k != 64 && s->k != 128)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_p.k is %d: use 32, 64 or 128 columns of P for each scale, or 0 for a whole row", s->k);
     if (s->whole != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "scale_p.whole is 1: P has no number for the whole matrix, use 0");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "scale_p.whole is 1: use 0, since P has no number for the whole matrix");
     return TJ_OK;
 }
 
@@ -144,36 +145,31 @@ static tj_status check_quantized(const tj_problem *words, tj_error *err)
     char list[TJ_NAME_LIST_BYTES];
 
     if (!tj_type_is_quantized(words->p.type))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_p is asked for, and P is %s: the kernel finds scales for a P of %s; give it one of these types, or "
-            "leave scale[TJ_MATRIX_P] 0",
-            tj_type_name((tj_type)words->p.type), tj_type_list(TJ_QUANTIZED_TYPES, false, list));
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p is set, and P is %s: the kernel finds scales for a P of %s; give it one of these types, or "
+                       "leave scale[TJ_MATRIX_P] 0",
+                       tj_type_name((tj_type)words->p.type), tj_type_list(TJ_QUANTIZED_TYPES, false, list));
     if (words->p.layout != TJ_ROW_MAJOR)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_p is asked for, and P is column-major: blocks with one scale lie along rows, so use a row-major P");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p is set, and P is column-major: blocks with one scale lie along rows, so use a row-major P");
     if (words->epilogue.has_beta)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_p is asked for, and the epilogue reads C, which has the type of P and no scales: leave beta out, and "
-            "add an operand of the expression, such as residual:bf16[row, col]");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p is set, and the epilogue reads C, which has the type of P and no scales: leave beta out, and "
+                       "add an operand of the expression, such as residual:bf16[row, col]");
     if (tj_stride_is_pointers(words->p.stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "scale_p is asked for, and P is an array of pointers: give its matrices one stride");
+                       "scale_p is set, and P is an array of pointers: give its matrices one stride");
     if (tj_is_scattered(words))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_p is asked for, and an index scatters the rows of P, to some of which several may be added: leave one "
-            "of the two out");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p is set, and an index scatters the rows of P, to some of which several may be added: leave one "
+                       "of the two out");
     if (!is_fixed)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "scale_p is asked for, and %s is known only at launch: fix j, l and the batch, which make the size of the "
-            "workspace",
-            words->j.mode != TJ_DIM_FIXED   ? "j"
-            : words->l.mode != TJ_DIM_FIXED ? "l"
-                                            : "the batch");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "scale_p is set, and %s is known only at launch: fix j, l and the batch, which make the size of the "
+                       "workspace",
+                       words->j.mode != TJ_DIM_FIXED   ? "j"
+                       : words->l.mode != TJ_DIM_FIXED ? "l"
+                                                       : "the batch");
     if (tj_type_is_pair(words->p.type) && tj_problem_p_cols(words) % 2 != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P is %s, of which two columns share a byte, and has %lld columns: give it an even number",
@@ -194,7 +190,7 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
         return TJ_OK;
     if (words->compute == TJ_COMPUTE_F64)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s is asked for, but scales are f32 and go with no f64: leave them out, and use alpha", name);
+                       "%s is set, and products of f64 take no scales: leave it out, and use alpha", name);
     if (s->whole != 0 && s->whole != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s.whole is %d: use 0 or 1", name, s->whole);
     status = check_numbers(words, which, err);

@@ -198,8 +198,8 @@ static tj_status read_member(const tj_json *object, const char *name, int64_t mo
     *value = tj_json_int(tj_json_get(object, name));
     if (most == 0 || (*value >= 0 && *value <= most))
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 %s %lld", name, (long long)*value,
-                   most == 1 ? "or" : "to", (long long)most);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it must be 0 %s %lld", name,
+                   (long long)*value, most == 1 ? "or" : "to", (long long)most);
 }
 
 /* Read the scales of a matrix: the number of a form, or the text of any scales. */
@@ -211,13 +211,13 @@ static tj_status read_scale(const tj_json *object, tj_which which, int32_t scale
     if (text && tj_scale_scan(text, scale))
         return TJ_OK;
     if (text)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is \"%.60s\": it is like f32:128x128:row-by-row",
-                       name, text);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s of a record's problem is \"%.60s\": write a form such as f32:128x128:row-by-row", name, text);
     if (read_member(object, name, TJ_SCALE_FORMS - 1, &form, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     if (form == TJ_SCALE_ALONG_K && scale_k == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s of a record's problem is 3, along k, and its scale_k is 0: it is 1 or more", name);
+                       "%s of a record's problem is 3, along k, and its scale_k is 0: it must be 1 or more", name);
     *scale = tj_scale_of_form((int)form, scale_k);
     return TJ_OK;
 }
@@ -234,7 +234,7 @@ static tj_status read_scales(const tj_json *object, tj_problem *p, tj_error *err
     if (scale_k == 0 || tj_scales_name_k(p))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "scale_k of a record's problem is %lld, and no scales are along k: it is 0 then", (long long)scale_k);
+                   "scale_k of a record's problem is %lld, and no scales are along k: it must be 0", (long long)scale_k);
 }
 
 static tj_status problem_from_json(const tj_json *object, tj_problem *p, tj_error *err)
@@ -448,7 +448,7 @@ static tj_status check_count(const tj_json *object, const char *name, int64_t mo
 
     if ((!member || tj_json_kind_of(member) == TJ_JSON_INT) && value >= 0 && value <= most)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of the record is %s%lld: it is a whole number from 0 to %lld", name,
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of the record is %s%lld: it must be a whole number from 0 to %lld", name,
                    tj_json_kind_of(member) == TJ_JSON_INT ? "" : "no integer, ", (long long)value, (long long)most);
 }
 

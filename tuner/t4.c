@@ -140,7 +140,7 @@ static tj_status read_configuration(const tj_json *object, tj_config *config, tj
     config->family = tj_family_find(family);
     if (!config->family)
         return tj_fail(err, TJ_ERR_NOT_FOUND,
-                       "a T4 configuration names the family \"%.40s\": tilejit families lists those there are",
+                       "a T4 configuration names the family \"%.40s\": use one that tilejit families lists",
                        family ? family : "(none)");
     for (const tj_json *value = tj_json_first(object); value; value = tj_json_next(value)) {
         const char *name = tj_json_name(value);
@@ -180,7 +180,7 @@ static tj_status add_fastest(const tj_json *results, const tj_problem *problem, 
         return TJ_OK;
     if (!problem || !device)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "these T4 results do not say for which problem and device they are: name the shape as well");
+                       "these T4 results name neither problem nor device: name the shape as well");
     status = read_configuration(tj_json_get(fastest, "configuration"), &config, err);
     resolved = config;
     if (status == TJ_OK)

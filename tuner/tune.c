@@ -269,7 +269,7 @@ static tj_status fail(const tj_tuning *t, size_t tried, const char *why, tj_erro
     (void)t;
     if (tried == 0)
         return tj_fail(err, TJ_ERR_CHECK_FAILED,
-                       "not one config computed the product: tilejit tune --verbose says what became of each");
+                       "no config computed the product: tilejit tune --verbose gives the reason for each");
     return tj_fail(err, TJ_ERR_CHECK_FAILED, "no config of %zu that were tried computed the product; the first: %s", tried,
                    why);
 }

@@ -297,12 +297,12 @@ static tj_status check_options(const cli_call *call, tuned *t, tj_error *err)
 
     if (call->operand_count == 0 && !options->shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "time what? write a shape such as 512x300x700, or --shapes with a file of them");
+                       "there is no shape to time: write one such as 512x300x700, or --shapes with a file of them");
     if ((options->config || options->records) && options->is_zero_shot_only)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s says what was tuned, and --zero-shot leaves that out: give one",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s names tuned configs, and --zero-shot times none: give one of them",
                        options->config ? "config" : "records");
     if (options->config && options->records)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --records both say what was tuned: give one");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --records both name tuned configs: give one of them");
     if (options->html && tj_output_is_stdout(options->html))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout gets the table: name a file for --html");
     if (options->config && tj_config_parse(options->config, &t->config, err) != TJ_OK)

@@ -188,10 +188,10 @@ static int fill_table(cublas *library, void *lt, void *blas, tj_error *err)
 {
     void *home = blas, *symbol;
 
-#define MEMBER(member, name, arguments)                                                                        \
-    symbol = dlsym(home, #name);                                                                               \
-    if (!symbol)                                                                                               \
-        return tj_fail(err, TJ_ERR_UNSUPPORTED, "cuBLAS has no " #name ": take 12.0 or a newer one") == TJ_OK; \
+#define MEMBER(member, name, arguments)                                                                         \
+    symbol = dlsym(home, #name);                                                                                \
+    if (!symbol)                                                                                                \
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "cuBLAS has no " #name ": use version 12.0 or newer") == TJ_OK; \
     memcpy(&library->member, &symbol, sizeof symbol);
     BLAS_FUNCTIONS(MEMBER)
     home = lt;

@@ -34,9 +34,10 @@ tj_status fleet_table_open(const fleet_table **table, tj_error *err)
 tj_status fleet_address(const cli_machine_options *machine, const char **address, tj_error *err)
 {
     *address = machine->remote ? machine->remote : secure_getenv("TILEJIT_REMOTE");
-    return *address && **address ? TJ_OK
-                                 : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                                           "which server? give --remote redis://host?sign=FILE, or set TILEJIT_REMOTE to that");
+    return *address && **address
+               ? TJ_OK
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "no server is named: give --remote redis://host?sign=FILE, or set TILEJIT_REMOTE to that");
 }
 
 tj_status fleet_connect(const cli_machine_options *machine, bool needs_key, const fleet_table **table, fleet **connection,
@@ -173,10 +174,9 @@ tj_status fleet_choose_classes(cli_call *call, const cli_machine_options *machin
         return choose_listed(word, table, connection, chosen, err);
     status = cli_open(call, machine, false, err);
     if (status == TJ_OK && tj_device_get(call->context, cli_device_ordinal(machine), &device, err) != TJ_OK)
-        status = tj_fail(
-            err, err->status == TJ_ERR_NO_DRIVER ? TJ_ERR_NO_DRIVER : err->status,
-            "this machine has no device to be tuned for, so say for which: --class ID or all, as tilejit fleet status lists "
-            "them");
+        status = tj_fail(err, err->status == TJ_ERR_NO_DRIVER ? TJ_ERR_NO_DRIVER : err->status,
+                         "this machine has no device to tune for: add --class ID or all, as tilejit fleet status lists "
+                         "them");
     if (status == TJ_OK && own_facts)
         status = fleet_class_of(call->context, &device, &of, own_facts, err);
     else if (status == TJ_OK)

@@ -111,7 +111,7 @@ static cli_exit status(cli_call *call, tj_error *err)
     tj_status found;
 
     if (options->watch && call->is_json) {
-        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--watch is for people, and --json prints one object: give one of them");
+        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--watch and --json exclude each other: give one of them");
         return CLI_WORDS;
     }
     found = fleet_connect(&options->machine, false, &table, &connection, err);

@@ -140,7 +140,7 @@ static tj_status tune(void *payload, const char *json, char **record, tj_error *
                 result.seconds);
         (void)fflush(stdout);
     } else if (status == TJ_OK) {
-        status = tj_fail(err, TJ_ERR_UNSUPPORTED, "no record came of it: the emulator measures no time");
+        status = tj_fail(err, TJ_ERR_UNSUPPORTED, "there is no record, because the emulator measures no time");
     }
     if (status != TJ_OK && status != TJ_ERR_CANCELLED)
         cli_print(stderr, "tilejit: %s: %s\n", shape, err->message);
@@ -243,8 +243,8 @@ static tj_status choose_helped(doing *d, const char *word, const char *address, 
     tj_json_free(root);
     table->close(connection);
     if (status == TJ_OK && !is_known)
-        return tj_fail(err, TJ_ERR_NOT_FOUND,
-                       "the server does not say what devices of class %s are like: start a worker there first", chosen->id[0]);
+        return tj_fail(err, TJ_ERR_NOT_FOUND, "the server has no facts of the devices of class %s: start a worker there first",
+                       chosen->id[0]);
     if (status == TJ_OK)
         status = tj_tuning_class_of(d->call->context, &d->device, &here, err);
     if (status == TJ_OK && strcmp(here.id, chosen->id[0]) != 0)
@@ -286,8 +286,7 @@ static tj_status choose_spool(const doing *d, char **spool, tj_error *err)
     if (d->words->spool || d->words->compile)
         *spool = strdup(d->words->spool ? d->words->spool : "");
     else if (!*store)
-        return tj_fail(err, TJ_ERR_IO,
-                       "there is no store, so records would have no place until the server has them: give --spool FOLDER");
+        return tj_fail(err, TJ_ERR_IO, "there is no store to keep records until the server has them: give --spool FOLDER");
     else if (asprintf(spool, "%s/fleet-spool", store) < 0)
         *spool = NULL;
     return *spool ? TJ_OK : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a path");

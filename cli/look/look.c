@@ -72,7 +72,7 @@ static tj_status add_config(cli_look *look, const tj_config *config, tj_error *e
     cli_case *one = &look->cases[look->count];
 
     if (look->count == CLI_MAX_CASES)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "at most %d configs stand next to one another", CLI_MAX_CASES);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d configs are compared at most: name fewer values", CLI_MAX_CASES);
     one->config = *config;
     look->count++;
     return TJ_OK;

@@ -68,12 +68,12 @@ static tj_status check_words(const cli_call *call, pack_targets *targets, tj_con
     *config = (tj_config)TJ_CONFIG_INIT;
 
     if (!options->output)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where to? add -o app.tjpack");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the pack has no file: add -o app.tjpack");
     if (call->operand_count == 0 && !options->shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "pack what? write a shape such as 512x300x700, or --shapes with a file of them");
+                       "there is no shape to pack: write one such as 512x300x700, or --shapes with a file of them");
     if (options->config && options->family)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both choose a family: give one of them");
     if (text && tj_config_parse(text, config, err) != TJ_OK)
         return err->status;
     if (options->c_array && !pack_is_c_name(options->c_array))

@@ -86,7 +86,7 @@ static cli_exit warm_up(cli_call *call, tj_error *err)
 
     if (call->operand_count == 0 && !options->shapes) {
         (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                      "warm up what? write a shape such as 512x300x700, or --shapes with a file of them");
+                      "there is no shape to warm up: write one such as 512x300x700, or --shapes with a file of them");
         return CLI_WORDS;
     }
     if (cli_refuse_arch(call, &options->machine, err) != TJ_OK)

@@ -112,20 +112,20 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     for (int i = 0; i < TJ_FACTORS; i++)
         from_stdin += is_stdin(options->scale[i]);
     if (!options->output && !options->compile_only)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P has no file: add -o P.npy");
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
         return err->status;
     if (from_stdin > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (options->request.beta.is_given && !options->c)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies a matrix that is not there: add --c C.npy");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies C, and there is no C: add --c C.npy");
     if ((options->zero_n || options->whole_n) && !options->request.format && !options->form[TJ_MATRIX_N])
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s goes with a --format or --form-n that has it: add one",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s needs a --format or --form-n that has it: add one",
                        options->zero_n ? "zero-n" : "whole-n");
     for (int i = 0; i < TJ_SCALED; i++) {
         if (options->form[i] && !options->scale[i])
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s says how a file lies that is not there: add --%s S.npy",
-                           form_names[i], cli_scale_names[i]);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s describes a file that is missing: add --%s S.npy", form_names[i],
+                           cli_scale_names[i]);
         if (options->form[i] && i < TJ_FACTORS && options->request.format)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s and --format %s both say how scales lie: leave one out",
                            form_names[i], options->request.format);
@@ -391,7 +391,7 @@ static tj_status take_of_format(const char *how, const char *option, int operand
     if (!wanted.is_taken && !path)
         return TJ_OK;
     if (!wanted.is_taken)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has nothing that --%s could bring: leave it out", how, option);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes no --%s: leave it out", how, option);
     const tj_type type = (tj_type)wanted.type;
 
     cols = wanted.cols * tj_type_get_facts(type)->numbers;
@@ -544,7 +544,7 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
         return err->status;
     if (options->request.epilogue && known->epilogue.has_beta != (options->c != NULL))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       options->c ? "--c brings a matrix, and --epilogue does not name c"
+                       options->c ? "--c is given, and --epilogue does not name c: leave --c out"
                                   : "--epilogue names c: add --c C.npy");
     if (options->c && !known->epilogue.has_beta)
         known->epilogue.has_beta = 1, request->beta = 1.0;

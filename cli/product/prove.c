@@ -40,13 +40,13 @@ static tj_status read_words(const cli_call *call, tj_config *config, tj_error *e
     if (cli_refuse_arch(call, &options->machine, err) != TJ_OK)
         return err->status;
     if (options->request.config && options->family)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both choose a family: give one of them");
     if (text && tj_config_parse(text, config, err) != TJ_OK)
         return err->status;
     return call->operand_count > 0 || options->shapes
                ? TJ_OK
                : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                         "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
+                         "there is no shape to prove: write one such as 512x300x700, or --shapes with a file of them");
 }
 
 /* State that all shapes share. */

@@ -40,7 +40,7 @@ static cli_exit repack(cli_call *call, tj_error *err)
     cli_exit code = CLI_FAILED;
 
     if (!options->output) {
-        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "say where the weights go: -o OUT.npy");
+        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the weights have no file: add -o OUT.npy");
         return CLI_WORDS;
     }
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)

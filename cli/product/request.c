@@ -353,7 +353,7 @@ static tj_status take_operand(const char *item, size_t length, cli_request *requ
     if (number < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with names %s, which is not an operand of --epilogue", name);
     if (request->file[number][0] || (request->numbers_given & UINT64_C(1) << number))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with says twice what %s is: give it one value", name);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with gives %s two values: give it one", name);
     (void)snprintf(what, sizeof what, "--with %s", name);
     if (e->operand[number].indexed != TJ_BY_NOTHING) {
         strcpy(request->file[number], value);
@@ -380,7 +380,8 @@ static tj_status take_expression(const cli_request_options *options, cli_request
     tj_epilogue *epilogue = &request->known.epilogue;
 
     if (!options->epilogue)
-        return options->with ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with says what operands are that only --epilogue names")
+        return options->with ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                                       "--with gives values to operands, and there is no --epilogue: add one")
                              : TJ_OK;
     if (tj_epilogue_parse(options->epilogue, epilogue, err) != TJ_OK)
         return err->status;
@@ -501,7 +502,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c describe C, and there is no C: add --beta");
     if (cli_take_types(options, &request->known, err) != TJ_OK || tj_problem_check(&request->known, err) != TJ_OK)
         return err->status;
     return cli_settle_request(options, request, err);

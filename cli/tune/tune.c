@@ -115,7 +115,7 @@ static tj_status read_devices(const tune_options *words, tune_devices *devices, 
         devices->number[devices->count++] = (int)value;
     }
     if (devices->count > 0 && words->machine.device)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device and --devices both say where to run: give one");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device and --devices both choose devices: give one of them");
     return TJ_OK;
 }
 
@@ -285,7 +285,7 @@ static tj_status check_words(const cli_call *call, tj_error *err)
 
     if (moves > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "--import, --export, --merge and --pack-trials are four things to do: give one");
+                       "--import, --export, --merge and --pack-trials exclude each other: give one");
     if ((words->merge || words->pack_trials) && !words->output)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs -o: where to write the %s",
                        words->merge ? "--merge" : "--pack-trials", words->merge ? "merged records" : "table");
@@ -295,12 +295,12 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     if (words->output && moves == 0 && tj_output_is_stdout(words->output))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout gets the lines of a tuning: name a file for -o");
     if (words->output && moves == 0 && words->no_record && words->resume)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--resume goes by records, and --no-record keeps none: give one of them");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--resume reads records, and --no-record keeps none: give one of them");
     if (words->is_t4 && !words->merge && !words->export_to)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--t4 is the format of --export and --merge: give one of them");
     if (moves == 0 && call->operand_count == 0 && !words->shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "tune what? write a shape such as 512x300x700, or --shapes with a file of them");
+                       "there is no shape to tune: write one such as 512x300x700, or --shapes with a file of them");
     if (cli_check_stdout(call, "-o", words->output, err) != TJ_OK ||
         cli_check_stdout(call, "--export", words->export_to, err) != TJ_OK ||
         cli_check_stdout(call, "--trials", words->trials, err) != TJ_OK)

@@ -68,7 +68,7 @@ tj_status cli_no_command(const cli_table *table, const char *first, const char *
     const char *near;
 
     if (is_cache && !second)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cache what? list, stats, verify, clear, path or explain");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cache needs an action: list, stats, verify, clear, path or explain");
     if (first[0] == '-')
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.127s\" comes before any command: write tilejit <command> [options]",
                        first);

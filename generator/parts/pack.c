@@ -116,9 +116,8 @@ tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t spl
     if (!tj_pack_is_any(pack))
         return TJ_OK;
     if (tj_has_offsets(view) || tj_is_gathered(view))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s copies operands ahead of the product, which is not done for %s: use %s", asked,
-                       tj_has_offsets(view) ? "groups" : "gathered rows", remedy);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s copies operands before the product, and does not copy %s: use %s",
+                       asked, tj_has_offsets(view) ? "groups" : "gathered rows", remedy);
     if (!are_fixed)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "

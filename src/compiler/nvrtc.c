@@ -140,7 +140,7 @@ static tj_status read_targets(tj_nvrtc *nvrtc, tj_error *err)
     char *text;
 
     if (nvrtc->call.target_count(&count) != NVRTC_DONE || count < 1 || count > MOST)
-        return tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %s does not list its targets: it is damaged, install it anew",
+        return tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %s does not list its targets: it is damaged: install it again",
                        nvrtc->path);
     number = calloc((size_t)count, sizeof *number);
     /* one block: the pointers, then the names that they point to */
@@ -150,8 +150,8 @@ static tj_status read_targets(tj_nvrtc *nvrtc, tj_error *err)
         goto done;
     }
     if (nvrtc->call.targets(number) != NVRTC_DONE) {
-        status =
-            tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %s does not list its targets: it is damaged, install it anew", nvrtc->path);
+        status = tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %s does not list its targets: it is damaged: install it again",
+                         nvrtc->path);
         goto done;
     }
     qsort(number, (size_t)count, sizeof *number, ascending);
@@ -185,7 +185,7 @@ static tj_status find_functions(tj_nvrtc *nvrtc, tj_error *err)
     if (status != TJ_OK)
         return status;
     if (nvrtc->call.version(&nvrtc->major, &nvrtc->minor) != NVRTC_DONE)
-        return tj_fail(err, TJ_ERR_NO_COMPILER, "%s does not tell its version: it is damaged, install it anew", nvrtc->path);
+        return tj_fail(err, TJ_ERR_NO_COMPILER, "%s does not report its version: it is damaged: install it again", nvrtc->path);
     if (nvrtc->major < OLDEST_MAJOR || (nvrtc->major == OLDEST_MAJOR && nvrtc->minor < OLDEST_MINOR))
         return tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %d.%d at %s is too old: 11.2 is the oldest that works; %s", nvrtc->major,
                        nvrtc->minor, nvrtc->path, REMEDY);
@@ -427,7 +427,7 @@ tj_status tj_nvrtc_open(const char *path, int driver_version, const tj_log *log,
 
     *nvrtc = NULL;
     if (path && !*path)
-        return tj_fail(err, TJ_ERR_NO_COMPILER, "the path of NVRTC is empty: give one, or none to have it looked for");
+        return tj_fail(err, TJ_ERR_NO_COMPILER, "the path of NVRTC is empty: give a path, or NULL to search for NVRTC");
     status = tj_nvrtc_enter(err);
     if (status != TJ_OK)
         return status;

@@ -184,11 +184,11 @@ tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err)
     char message[TJ_ERROR_MESSAGE_BYTES];
 
     if (atomic_load(driver->life) == TJ_DRIVER_FORKED)
-        return tj_fail(
-            err, TJ_ERR_FORKED,
-            "this process was forked after the driver %s was opened, and CUDA works in no such child: start it with exec "
-            "(Python's multiprocessing: the start method \"spawn\"), or fork before the first CUDA call",
-            driver->path);
+        return tj_fail(err, TJ_ERR_FORKED,
+                       "this process was forked after the driver %s was opened, and CUDA does not work in such a child: start "
+                       "it with exec "
+                       "(Python's multiprocessing: the start method \"spawn\"), or fork before the first CUDA call",
+                       driver->path);
     pthread_mutex_lock(&driver->story->lock);
     memcpy(message, driver->story->message, sizeof message);
     pthread_mutex_unlock(&driver->story->lock);

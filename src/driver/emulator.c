@@ -73,7 +73,7 @@ tj_status tj_emulator_choose_devices(void *library, const char *driver_path, tj_
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
-        "\"%.60s\" names a device that the emulator does not know, or other devices than it runs as already in this process: "
+        "\"%.60s\" names a device that the emulator does not know, or this process runs it with other devices already: "
         "use emulator:sm_90, sm_75, sm_80, sm_86, sm_89, sm_100, sm_103, sm_110, sm_120 or sm_121",
         driver_path);
 }

@@ -11,7 +11,8 @@ tj_status tj_memory_ask(const tj_gpu *gpu, size_t bytes, CUstream stream, void *
 
     *memory = own->allocate(bytes, stream, own->payload);
     if (!*memory)
-        return tj_fail(err, TJ_ERR_DEVICE_MEMORY, "the program's allocator (option allocate) gave none of %zu bytes", bytes);
+        return tj_fail(err, TJ_ERR_DEVICE_MEMORY, "the program's allocator (option allocate) returned no memory for %zu bytes",
+                       bytes);
     if ((uintptr_t)*memory % ALIGNMENT == 0)
         return TJ_OK;
     own->release(*memory, bytes, stream, own->payload);
@@ -33,7 +34,7 @@ tj_status tj_memory_take(const tj_gpu *gpu, const tj_driver *driver, size_t byte
     if (result == CUDA_ERROR_NOT_SUPPORTED)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s needs %zu bytes of workspace, the operands bring none, and the device cannot allocate in a stream: "
-                       "give what tj_plan_workspace_bytes says, or use a config without",
+                       "pass a workspace of tj_plan_workspace_bytes, or use a config that needs none",
                        kernel, bytes);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(driver, result, err,

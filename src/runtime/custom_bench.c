@@ -60,7 +60,7 @@ static tj_status fill_argument(tj_custom_bench *bench, size_t i, uint64_t seed, 
     else if (!spec->fill)
         tj_fill_random((tj_type)a->type, bench->argument[i].before, (size_t)bench->argument[i].count, seed + i);
     else if (spec->fill(bench->extent, i, bench->argument[i].before, spec->payload) != 0)
-        return tj_fail(err, TJ_ERR_CANCELLED, "spec.fill of family %s gave up at argument %s", spec->name, a->name);
+        return tj_fail(err, TJ_ERR_CANCELLED, "spec.fill of family %s failed at argument %s", spec->name, a->name);
     memcpy(bench->argument[i].after, bench->argument[i].before, bytes);
     return TJ_OK;
 }
@@ -104,7 +104,7 @@ tj_status tj_custom_bench_fill(tj_gpu *gpu, CUstream stream, const tj_custom *cu
         bench->elements += is_output(&spec->argument[i]) ? bench->argument[i].count : 0;
     }
     if (status == TJ_OK && spec->reference(bench->extent, argument, spec->payload) != 0)
-        return tj_fail(err, TJ_ERR_CANCELLED, "the reference of family %s gave up", spec->name);
+        return tj_fail(err, TJ_ERR_CANCELLED, "the reference of family %s failed", spec->name);
     return status;
 }
 

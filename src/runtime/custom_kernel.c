@@ -39,7 +39,7 @@ static tj_status find_constant(tj_custom_kernel *kernel, size_t index, tj_error 
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(loaded->driver, result, err, "cannot find the constant %s of %s", a->name, name_of(kernel));
     if (bytes < kernel->constant[index].bytes)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the constant %s of %s has %zu bytes, and its count, %.100s, wants %zu",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the constant %s of %s has %zu bytes, and its count, %.100s, needs %zu",
                        a->name, name_of(kernel), bytes, a->count, kernel->constant[index].bytes);
     return TJ_OK;
 }
@@ -166,12 +166,12 @@ static tj_status settle(const tj_custom_kernel *kernel, const int64_t *extent, t
     if (request->shared_bytes > most)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "%s was loaded for at most %lld bytes of dynamic shared memory, and these extents want %lld: load it for "
+            "%s was loaded for at most %lld bytes of dynamic shared memory, and these extents need %lld: load it for "
             "the largest ones",
             name_of(kernel), (long long)most, (long long)request->shared_bytes);
     if (memcmp(request->block, kernel->request.block, sizeof request->block) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s was loaded for blocks of other sizes than these extents want: load another", name_of(kernel));
+                       "%s was loaded for blocks of other sizes than these extents need: load another kernel", name_of(kernel));
     for (size_t i = 0; i < custom->spec.extent_count; i++)
         passed[i] = (int32_t)extent[i];
     return TJ_OK;

@@ -391,7 +391,7 @@ static tj_status check_form(const tj_kernel *kernel, tj_error *err)
         if (!is_good_step(kernel, i))
             return tj_fail(
                 err, TJ_ERR_INTERNAL,
-                "step %d of the launch form of %s cannot be: blocks of %d x %d threads and %d x %d elements by grid rule "
+                "step %d of the launch form of %s is invalid: blocks of %d x %d threads and %d x %d elements by grid rule "
                 "%d, %d splits, %lld bytes of workspace, %d parameters",
                 i, name_of(kernel), step->block_x, step->block_y, step->block_rows, step->block_cols, step->grid, step->splits,
                 (long long)form->workspace_bytes, step->arg_count);

@@ -210,10 +210,9 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
     if (status != TJ_OK || !is_p || (kernel->weighs_c && tj_beta_is_zero(operands)))
         return status;
     if (kernel->operand[TJ_MATRIX_C].is_array != kernel->operand[TJ_MATRIX_P].is_array)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "c is NULL, which means P itself, but of C and P the kernel takes one as an array of pointers and the other "
-            "not: give c, or generate with stride_c like stride_p");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "c is NULL, which means P itself, and the kernel takes only one of C and P as an array of pointers: "
+                       "give c, or generate with stride_c like stride_p");
     if (c->ld != p->ld || (shape->batch > 1 && c->stride != p->stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "c is NULL, which means P itself, but the kernel was generated for a C of ld_c %lld, stride_c %lld "
@@ -265,10 +264,11 @@ static tj_status check_whole_tiles(const tj_kernel *kernel, const tj_launch_shap
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++)
         if (!(form->checks & dims[i].bit) && dims[i].extent % dims[i].tile != 0)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "%c is %lld, no multiple of the tile's %d, and the kernel was generated without a boundary "
-                           "check for it: generate with boundary_%c=all, or use tiles that divide it",
-                           dims[i].name, (long long)dims[i].extent, dims[i].tile, dims[i].name);
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "%c is %lld, which is not a multiple of the tile's %d, and the kernel was generated without a boundary "
+                "check for it: generate with boundary_%c=all, or use tiles that divide it",
+                dims[i].name, (long long)dims[i].extent, dims[i].tile, dims[i].name);
     return TJ_OK;
 }
 
@@ -363,7 +363,7 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
     if (tj_step_walks(step)) {
         if (tj_mul(rows, cols, &geometry->tiles) && geometry->tiles <= kernel->max_grid[0])
             return TJ_OK;
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P has %lld x %lld tiles, and a launch counts %lld: use larger ones",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P has %lld x %lld tiles, and a launch counts %lld: use larger tiles",
                        (long long)rows, (long long)cols, (long long)kernel->max_grid[0]);
     }
     geometry->grid[0] = in_clusters(step, 0, blocks[0]);
@@ -635,12 +635,12 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
     if (!tj_kernel_has_workspace(kernel, x)) {
         if (tj_memory_is_in_order(kernel->gpu, kernel->driver))
             return TJ_OK;
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "
-                       "them in the stream (11.4 can): give what tj_plan_workspace_bytes says, or use a config without",
-                       tj_product_step(&kernel->form)->kernel, (long long)needed,
-                       x->workspace ? (long long)x->workspace_bytes : 0LL, kernel->driver->version / 1000,
-                       kernel->driver->version % 1000 / 10);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "
+            "them in the stream (11.4 can): pass a workspace of tj_plan_workspace_bytes, or use a config that needs none",
+            tj_product_step(&kernel->form)->kernel, (long long)needed, x->workspace ? (long long)x->workspace_bytes : 0LL,
+            kernel->driver->version / 1000, kernel->driver->version % 1000 / 10);
     }
     if (!tj_workspace_is_aligned(x))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",

@@ -455,7 +455,7 @@ tj_status tj_image_from_bytes(const tj_source *source, const char *target, const
     else
         status =
             tj_fail(err, TJ_ERR_NOT_FOUND,
-                    "no sound image of %s for %.40s is in these %zu bytes: make them with this version of tilejit, for that "
+                    "no valid image of %s for %.40s is in these %zu bytes: make them with this version of tilejit, for that "
                     "target",
                     tj_source_kernel(source), target, size);
     tj_packs_free(packs);

@@ -582,7 +582,7 @@ Test(bench, refuses_bad_words)
         const char *words, *complaint, *remedy;
         int code;
     } rows[] = {
-        {"", "time what?", "--shapes", 2},
+        {"", "there is no shape to time", "--shapes", 2},
         {"--shapes missing.csv", "missing.csv", "No such file", 1},
         {"--shapes shapes.csv --only cubes", "--only has \"cubes\"", "no category", 2},
         {"--shapes shapes.csv --only square,", "--only has \"\"", "no category", 2},

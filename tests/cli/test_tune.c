@@ -530,7 +530,7 @@ Test(tune_command, refuses_wrong_words)
         const char *words, *complaint;
         int code;
     } rows[] = {
-        {"tune", "tune what?", 2},
+        {"tune", "there is no shape to tune", 2},
         {"tune 16x16", "16x16", 2},
         {"tune 0x16x16", "j", 2},
         {"tune 16x16x16 --budget fast", "--budget is \"fast\"", 2},

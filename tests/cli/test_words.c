@@ -9,7 +9,7 @@ Test(command, names_what_is_wrong_with_the_words)
         const char *words, *said;
     } rows[] = {
         {"generat", "did you mean generate?"},
-        {"cache", "cache what?"},
+        {"cache", "cache needs an action"},
         {"cache lst", "did you mean cache list?"},
         {"xyzzyplugh", "there is no command \"xyzzyplugh\""},
         {"--json", "comes before any command"},
@@ -85,7 +85,7 @@ Test(command, names_what_is_wrong_with_the_words)
         {"run 5x3x2 --conj-m", "M is conjugated and holds f32, which are real"},
         {"run 5x3x2 --dtype complex64", "no element type is named \"complex64\": did you mean c64?"},
         {"run 5x3x2 --any q", "--any has \"q\""},
-        {"run 5x3x2 --multiple-of j=5", "--multiple-of j promises something of a fixed extent: add j to any"},
+        {"run 5x3x2 --multiple-of j=5", "--multiple-of j promises a multiple of an extent that is fixed: add j to any"},
         {"run 5x3x2 --any j --multiple-of j=4", "breaks"},
         {"run 5x3x2 --any j --multiple-of j", "write j=16"},
         {"run 5x3x2 --repeat 0", "--repeat is 0"},

@@ -164,18 +164,18 @@ Test(fleet_command, says_what_is_wrong)
     static const struct {
         const char *line, *complaint;
     } rows[] = {
-        {"$T fleet status", "which server?"},
+        {"$T fleet status", "no server is named"},
         {"$T fleet status --remote redis+unix://$PWD/none", "No such file"},
         {"$T fleet work --remote $R", "?sign=FILE"},
         {"$T fleet submit none.csv --remote $R", "none.csv"},
         {"$T fleet submit l.csv --class 77 --remote $R", "no class of the server begins with \"77\""},
-        {"$T fleet submit l.csv --remote $R --device 9", "no device to be tuned for"},
+        {"$T fleet submit l.csv --remote $R --device 9", "no device to tune for"},
         {"$T fleet work --remote \"$R?sign=key\" --device emulator", "emulator measures no time"},
         {"$T fleet work --remote \"$R?sign=key\" --lease 1ms", "--lease"},
         {"$T fleet work --remote \"$R?sign=key\" --name 'a b'", "--name"},
         {"$T fleet pin A/b --remote $R", "small letters"},
         {"$T fleet key key", "File exists"},
-        {"$T fleet status --watch --json --remote $R", "--watch is for people"},
+        {"$T fleet status --watch --json --remote $R", "--watch and --json exclude each other"},
         {"redis-cli -s socket config set requirepass secret >/dev/null; $T fleet status --remote $R", "NOAUTH"},
         {"$T fleet status --remote redis+unix://$PWD/socket?password-file=key", "WRONGPASS"},
         {"redis-cli -s socket -a secret config set requirepass '' >/dev/null; redis-cli -s socket set tilejit:1:classes junk; "
@@ -215,7 +215,7 @@ Test(fleet_command, lets_one_worker_have_a_name)
                  shell("export TILEJIT_REMOTE=\"$R?sign=key\"; $T fleet work --name n --lease 1s & first=$!; sleep 1; "
                        "$T fleet work --name n --lease 1s; code=$?; kill $first; wait $first; exit $code"),
                  1));
-    cr_expect(strstr(errors, "another worker is called n, and it lives") != NULL, "%s", errors);
+    cr_expect(strstr(errors, "another live worker has the name n") != NULL, "%s", errors);
 }
 
 /* Another kind of device (its emulated product is another) has a queue, records and images of its own. */

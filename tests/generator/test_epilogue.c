@@ -185,12 +185,12 @@ Test(epilogue, hostile_texts_are_refused_in_words)
 {
     expect_refused("", 0, "is empty");
     expect_refused(" \t\n", 0, "is empty");
-    expect_refused("acc \xff", 5, "ends ahead of this");
+    expect_refused("acc \xff", 5, "ends before this");
     expect_refused("\xef\xbb\xbf"
                    "acc",
                    1, "expected a number");
     expect_refused("acc ?\?/ 2", 5, "select");
-    expect_refused("acc \\\n + 1", 5, "ends ahead");
+    expect_refused("acc \\\n + 1", 5, "ends before this");
     expect_refused("acc // comment", 6, "expected a number");
     expect_refused("acc /* x */", 6, "expected a number");
     expect_refused("#include \"/etc/passwd\"", 1, "expected a number");
@@ -201,9 +201,9 @@ Test(epilogue, hostile_texts_are_refused_in_words)
         "use abs, exp, log, sqrt, rsqrt, tanh, erf, sigmoid, relu, gelu, gelu_tanh, silu, min, max, select, clamp, or");
     expect_refused("__DATE__", 1, "cannot be the name");
     expect_refused("asm(\"trap;\")", 1, "no function has this name");
-    expect_refused("x); } extern \"C\" __global__ void e(){(", 2, "ends ahead");
+    expect_refused("x); } extern \"C\" __global__ void e(){(", 2, "ends before this");
     expect_refused("((acc)", 7, "expected \")\"");
-    expect_refused("acc)", 4, "ends ahead");
+    expect_refused("acc)", 4, "ends before this");
     expect_refused("x=1", 2, "nothing is assigned");
     expect_refused("++x", 1, "++ is not an operation");
     expect_refused("*p", 1, "expected a number");
@@ -231,20 +231,20 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("1e999", 1, "too large");
     expect_refused("0x1p+5", 2, "does not belong to a number");
     expect_refused("1.f.f", 3, "does not belong to a number");
-    expect_refused("08", 1, "leading 0");
+    expect_refused("08", 1, "a number begins with 0");
     expect_refused("1e", 2, "no digits");
     expect_refused("\"text\"", 1, "expected a number");
     expect_refused("'c'", 1, "expected a number");
     expect_refused("1_km", 2, "does not belong to a number");
-    expect_refused("acc %s%n", 5, "ends ahead");
-    expect_refused("acc \x1b[31m", 5, "ends ahead");
+    expect_refused("acc %s%n", 5, "ends before this");
+    expect_refused("acc \x1b[31m", 5, "ends before this");
     expect_refused("acc < 0", 0, "is a condition");
     expect_refused("acc + (acc < 0)", 5, "takes numbers");
     expect_refused("select(acc, 1, 2)", 1, "takes a condition");
     expect_refused("!acc", 1, "takes a condition");
     expect_refused("gelu()", 6, "expected a number");
     expect_refused("gelu(acc, acc)", 10, "takes 1 argument");
-    expect_refused("min(acc)", 1, "takes 2 arguments, and is given 1");
+    expect_refused("min(acc)", 1, "takes 2 arguments, not 1");
     expect_refused("x[row] + x[col]", 10, "indexed in two ways");
     expect_refused("x:f16[row] + x:bf16[row]", 14, "has two types");
     expect_refused("x:float[row]", 3, "no element type");

@@ -99,7 +99,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[25].problem.scale[TJ_MATRIX_N] = (tj_scale)TJ_SCALE_INIT(TJ_F32, -128, 128);
     rows[25].words = "scale_n.rows is -128: use 1 for a scale of each column, a number such as 128 for one of a block of them";
     rows[26].problem.m.type = TJ_F64, rows[26].problem.scale[TJ_MATRIX_M] = (tj_scale)ONE_SCALE;
-    rows[26].words = "scale_m is asked for, but scales are f32 and go with no f64";
+    rows[26].words = "scale_m is set, and products of f64 take no scales";
     rows[27].problem.scale[TJ_MATRIX_M].rows = 1;
     rows[27].words = "scale_m.type is 0, which means no scales, and other members are set: use TJ_F32";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -180,7 +180,7 @@ Test(problem, names_an_order_that_weights_cannot_have)
     rows[2].problem.m.type = TJ_E2M1, rows[2].problem.m.order = TJ_ORDER_NATURAL;
     rows[2].words = "which is for weights of 4 bits, and N holds e2m1";
     rows[3].problem.n.layout = TJ_ROW_MAJOR;
-    rows[3].words = "which is an order along k, and N lies across k: store it column-major, as l x k, and repack that";
+    rows[3].words = "along k, and N lies across k: store it column-major, as l x k before repacking";
     rows[4].problem.k.extent = 48;
     rows[4].words = "in blocks of 32 elements of k, and k is 48: fill up M and N with zeros to a multiple of 32";
     rows[5].problem.k.mode = TJ_DIM_ANY, rows[5].problem.k.multiple_of = 16;
@@ -224,7 +224,7 @@ Test(problem, names_the_number_of_a_scale_that_it_does_not_take)
         {{TJ_F32, .whole = 2}, "scale_n.whole is 2: use 0 or 1"},
         {{TJ_F32, .layout = 3, .rows = 1, .k = 32}, "scale_n.layout is 3: use TJ_SCALES_PART_BY_PART, TJ_SCALES_ROW_BY_ROW or"},
         {{TJ_F32, .layout = -1, .rows = 1, .k = 32}, "scale_n.layout is -1"},
-        {{TJ_F32, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 1}, "scale_n.layout is 1 and k 0: scales of all of k are a vector"},
+        {{TJ_F32, .layout = TJ_SCALES_ROW_BY_ROW, .rows = 1}, "scale_n.layout is 1 and k 0: use TJ_SCALES_PART_BY_PART"},
         {{TJ_F32, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 32},
          "its type is f32, rows 1, k 32, zero 0: tiles hold scales of"},
         {{TJ_E8M0, .layout = TJ_SCALES_IN_TILES, .rows = 1, .k = 128}, "rows 1, k 128, zero 0: tiles hold scales of 8 bits"},
@@ -285,10 +285,10 @@ Test(problem, names_what_is_wrong_with_a_quantized_p)
         tj_scale scale;
         const char *words;
     } rows[] = {
-        {{TJ_F32, .rows = 2, .k = 32}, "scale_p.rows is 2: each row of P has scales of its own, use 1"},
+        {{TJ_F32, .rows = 2, .k = 32}, "scale_p.rows is 2: use 1, since each row of P has scales of its own"},
         {{TJ_F32, .rows = 0, .k = 0}, "scale_p.rows is 0"},
         {{TJ_F32, .rows = 1, .k = 48}, "scale_p.k is 48: use 32, 64 or 128 columns of P for each scale, or 0 for a whole row"},
-        {{TJ_BF16, .rows = 1, .k = 32}, "scale_p.type is bf16: the kernel finds scales of f32 or e8m0"},
+        {{TJ_BF16, .rows = 1, .k = 32}, "scale_p.type is bf16: the kernel computes scales of f32 or e8m0"},
         {{TJ_F32, .whole = 1, .rows = 1}, "scale_p.whole is 1"},
         {{TJ_F32, .zero = TJ_U8, .rows = 1}, "scale_p.zero is u8"},
         {{TJ_F32, .rows = 1, .k = 32}, "and P is f32: the kernel finds scales for a P of e4m3, e5m2, s8 or e2m1"},

@@ -136,7 +136,7 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {BF16(256, 250, 256, .m.ld = 250, GROUPS_ALONG_K), "wgmma", "must begin at multiples of 16 bytes"},
         {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:cluster=n2", "groups along k is not for them: use cluster=none"},
         {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:splits=2", "groups divide k already: use splits=1"},
-        {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:pack=m", "ahead of the product, which is not done for groups"},
+        {BF16(256, 256, 256, GROUPS_ALONG_K), "wgmma:pack=m", "before the product, and does not copy groups"},
         {BF16(64, 256, 256, WEIGHTS(TJ_S8, GROUPS_ALONG_K)), "wgmma:swap=yes,transpose=registers", "of whole phases"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
     };

@@ -232,7 +232,7 @@ Test(custom, constants_are_found_set_and_missed)
     tj_buffer_free(y);
 
     for (int i = 0; i < 2; i++) {
-        static const char *const what[] = {"the constant table of scale_100 has 16 bytes, and its count, length, wants 400",
+        static const char *const what[] = {"the constant table of scale_100 has 16 bytes, and its count, length, needs 400",
                                            "scale_100 has no constant tible"};
         argument[3] = (tj_custom_argument){i == 0 ? "table" : "tible", TJ_CUSTOM_CONSTANT, TJ_F32, i == 0 ? "length" : "4"};
         tj_family_free(family);
@@ -445,7 +445,7 @@ Test(custom, a_reference_that_gives_up_ends_what_asked_for_it)
             spec->fill = fills_nothing;
         create();
         cr_expect(eq(int, tj_custom_prove(context, family, NULL, length, 0, &proof, &err), TJ_ERR_CANCELLED));
-        cr_expect(says(turn == 0 ? "the reference of family scale gave up" : "spec.fill of family scale gave up at argument x"),
+        cr_expect(says(turn == 0 ? "the reference of family scale failed" : "spec.fill of family scale failed at argument x"),
                   "%s", err.message);
         cr_expect(eq(int, tj_custom_tune(context, family, length, NULL, &result, &err), TJ_ERR_CANCELLED));
         cr_expect(eq(int, tj_custom_load(context, family, NULL, length, &kernel, &err), TJ_OK), "%s", err.message);

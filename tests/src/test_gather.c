@@ -38,7 +38,7 @@ Test(gather, refuses_problems_that_cannot_be)
         {2, 0, 0, 0, {0}, "rows.gathered is 2: use 0 or 1"},
         {1, 1, 0, 0, {0}, "M is column-major, and rows of M are gathered"},
         {1, 0, 3, 0, {0}, "batch is 3, and an index of rows is for one product"},
-        {1, 0, 0, TJ_POINTERS, {0}, "with groups or an index there is one M"},
+        {1, 0, 0, TJ_POINTERS, {0}, "a problem with groups or an index has one M"},
         {1, 0, 0, 0, TJ_SCALE_INIT(TJ_F32, 128, 0), "the scales of M are for 128 rows each"},
     };
 
@@ -80,7 +80,7 @@ Test(gather, refuses_configs_that_do_not_take_it)
         const char *config, *says;
     } rows[] = {
         {"simt", "family simt does not gather rows of M"},     {"mma:splits=2", "rows of M are gathered"},
-        {"mma:pack=both", "not done for gathered rows"},       {"wgmma:swap=yes", "the rows that are gathered are those of M"},
+        {"mma:pack=both", "does not copy gathered rows"},       {"wgmma:swap=yes", "the rows that are gathered are those of M"},
         {"wgmma:cluster=n2", "gathered rows is not for them"},
     };
     const tj_problem problem = gathered();

@@ -232,8 +232,7 @@ Test(launch, gives_the_workspace_back_whatever_fails)
     } rows[] = {
         {"cuMemAllocAsync", 1, 2, TJ_ERR_DEVICE_MEMORY, "the 4096 bytes of workspace of tiled", false},
         {"cuMemAllocAsync", 1, 801, TJ_ERR_UNSUPPORTED,
-         "the device cannot allocate in a stream: give what tj_plan_workspace_bytes says, "
-         "or use a config without",
+         "the device cannot allocate in a stream: pass a workspace of tj_plan_workspace_bytes, or use a config that needs none",
          false},
         {"cuLaunchKernel", 1, 701, TJ_ERR_DRIVER, "cannot launch tiled", true},
         {"cuLaunchKernelEx", 1, 701, TJ_ERR_DRIVER, "cannot launch reduce", true},
@@ -297,7 +296,7 @@ Test(old_driver, needs_a_workspace_for_a_split_k)
 
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("needs 4096 bytes") && says("bring 0") && says("CUDA 11.0") && says("tj_plan_workspace_bytes") &&
-                  says("a config without"),
+                  says("a config that needs none"),
               "%s", err.message);
     cr_expect(eq(ulong, fake.fake_launches(), 0));
     x = operands_with_workspace(&form);

@@ -112,7 +112,7 @@ Test(records, keep_the_numbers_of_scales)
         const char *old, *new, *words;
     } wrong[] = {{"\"scale_k\":32", "\"scale_k\":0 ", "scale_n of a record's problem is 3, along k, and its scale_k is 0"},
                  {"\"scale_n\":3", "\"scale_n\":2", "scale_k of a record's problem is 32, and no scales are along k"},
-                 {"\"scale_n\":3", "\"scale_n\":4", "scale_n of a record's problem is 4: it is 0 to 3"}};
+                 {"\"scale_n\":3", "\"scale_n\":4", "scale_n of a record's problem is 4: it must be 0 to 3"}};
     tj_problem p = f32(8, 64, 8), parsed;
     tj_error err = {TJ_OK, ""};
 

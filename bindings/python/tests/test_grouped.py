@@ -356,7 +356,7 @@ def test_the_next_layer_takes_a_product_and_its_scales(random, place, is_masked)
 def test_scales_of_other_rows_are_refused(random):
     a, b, epilogue = random(ROWS, K), random(3, K, L), tilejit.Epilogue(scale_p="each")
     rows, factors = numpy.zeros((4, 2), "i4"), numpy.zeros((4, 2), "f4")
-    with pytest.raises(tilejit.InvalidArgument, match="scale_p is asked for, and an index scatters the rows"):
+    with pytest.raises(tilejit.InvalidArgument, match="scale_p is set, and an index scatters the rows"):
         tilejit.matmul_grouped(a, b, LISTS[0], dtype="e4m3", epilogue=epilogue, scatter=numpy.arange(ROWS, dtype="i4"))
     with pytest.raises(tilejit.InvalidArgument, match="sums with factors are of f32"):
         tilejit.matmul_grouped(a, b, LISTS[0], dtype="e4m3", epilogue=epilogue, combine=rows, factors=factors)

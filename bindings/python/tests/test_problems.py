@@ -96,13 +96,13 @@ def test_one_packed_kernel_serves_every_batch(tmp_path, random):
 
 
 REFUSED = [
-    (dict(batch=-1), tilejit.InvalidArgument, "batch is -1: it is 0 or more"),
-    (dict(batch=0), tilejit.InvalidArgument, "batch is 0: it is 1 or more"),
-    (dict(batch=2**70), tilejit.InvalidArgument, "batch is 1180591620717411303424: it is .* at most"),
+    (dict(batch=-1), tilejit.InvalidArgument, "batch is -1: it must be 0 or more"),
+    (dict(batch=0), tilejit.InvalidArgument, "batch is 0: it must be 1 or more"),
+    (dict(batch=2**70), tilejit.InvalidArgument, "batch is 1180591620717411303424: it must be .* at most"),
     (dict(batch=1.5), TypeError, "batch is 1.5: it is a whole number"),
     (dict(layouts=3), tilejit.InvalidArgument, "layouts is 3"),
     (dict(any="m"), tilejit.InvalidArgument, "any has \"m\": use j, k, l, ld, batch, stride or all"),
-    (dict(multiple_of={"j": 4}), tilejit.InvalidArgument, "multiple_of j promises something of a fixed extent: add j to any"),
+    (dict(multiple_of={"j": 4}), tilejit.InvalidArgument, "multiple_of j promises a multiple of an extent that is fixed: add j to any"),
     (dict(any="j", multiple_of={"j": 3}), tilejit.InvalidArgument, "multiple_of j=3 is a promise that j = 8 breaks"),
     (dict(scale_n="every"), tilejit.InvalidArgument, "scale_n is \"every\": use one of one, each, along-k"),
     (dict(scale_n="e5m2:1x32"), tilejit.InvalidArgument, "scales are TJ_F32, TJ_F16, TJ_BF16, TJ_E4M3 or TJ_E8M0"),

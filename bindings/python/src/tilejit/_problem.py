@@ -186,7 +186,7 @@ class Problem:
         c = new_problem()
         c.j.extent, c.k.extent, c.l.extent, c.batch = (count(each, name, 0) for each, name in ((j, "j"), (k, "k"), (l, "l"), (batch, "batch")))
         if c.batch < 1:
-            raise InvalidArgument("batch is 0: it is 1 or more")
+            raise InvalidArgument("batch is 0: it must be 1 or more")
         c.m.type = number_of(dtype)
         _set_format(c, format)
         c.m.type = c.m.type if dtype == "f32" else number_of(dtype)
@@ -312,7 +312,7 @@ def count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
     """Return an integer in bounds. Raises InvalidArgument, and TypeError if it is not an integer."""
     number = whole(value, name)
     if not least <= number <= most:
-        raise InvalidArgument(f"{name} is {number}: it is " + (f"{least} or more" if number < least else f"{most} at most"))
+        raise InvalidArgument(f"{name} is {number}: it must be " + (f"{least} or more" if number < least else f"{most} at most"))
     return number
 
 
