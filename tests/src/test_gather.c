@@ -80,7 +80,7 @@ Test(gather, refuses_configs_that_do_not_take_it)
         const char *config, *says;
     } rows[] = {
         {"simt", "family simt does not gather rows of M"},     {"mma:splits=2", "rows of M are gathered"},
-        {"mma:pack=both", "does not copy gathered rows"},       {"wgmma:swap=yes", "the rows that are gathered are those of M"},
+        {"mma:pack=both", "does not copy gathered rows"},      {"wgmma:swap=yes", "the rows that are gathered are those of M"},
         {"wgmma:cluster=n2", "gathered rows is not for them"},
     };
     const tj_problem problem = gathered();

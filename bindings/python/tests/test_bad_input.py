@@ -220,8 +220,8 @@ def test_masked_arrays(random):
 
 def test_messages_of_calls_name_their_arguments(random, context):
     a = random(4, 4)
-    with pytest.raises(tilejit.InvalidArgument, match="^a is f32 but b is f16: "):
-        tilejit.matmul(a, a.astype("f2"))
+    with pytest.raises(tilejit.InvalidArgument, match="^a is f32 but b is f64: "):
+        tilejit.matmul(a, a.astype("f8"))
     with pytest.raises(tilejit.InvalidArgument, match="^a and b are f32 but out is s8: such an out may be"):
         tilejit.matmul(a, a, a.astype("i1"))
     there = context.to_device(a)
