@@ -8,6 +8,7 @@
 #include "estimate.h"
 #include "family.h"
 #include "settle.h"
+#include "share.h"
 #include "sized.h"
 #include "targets.h"
 
@@ -63,24 +64,31 @@ typedef struct verdict {
     tj_occupancy occupancy;
     tj_peaks peaks;
     tj_prediction predicted;
+    int32_t multiprocessors;
+    bool keeps_share;
 } verdict;
 
 static tj_status judge(const tj_device_facts *facts, const tj_request *counted, const tj_config *resolved, int32_t registers,
                        double measured_bytes_per_s, tj_counts *counts, verdict *v, tj_error *err)
 {
+    const tj_device_facts share = tj_share_of(facts, &counted->problem);
     tj_launch_form form;
     tj_status status = tj_count_resolved(counted, resolved, false, &form, counts, err);
 
+    if (status == TJ_OK)
+        status = tj_share_check(facts, &counted->problem, &form, err);
     if (status != TJ_OK)
         return status;
+    v->multiprocessors = share.sm_count;
+    v->keeps_share = share.sm_count == facts->sm_count || tj_share_is_kept(&form, counts, share.sm_count);
     v->needs = (tj_block_needs){.threads = counts->threads_per_block,
                                 .registers = registers > 0 ? registers : counts->registers,
                                 .shared_bytes = counts->shared_bytes};
-    status = tj_occupy(facts, &v->needs, counts->blocks, &v->occupancy, err);
+    status = tj_occupy(&share, &v->needs, counts->blocks, &v->occupancy, err);
     if (status == TJ_OK)
-        status = tj_peaks_of(facts, measured_bytes_per_s, &v->peaks, err);
+        status = tj_peaks_of(&share, measured_bytes_per_s, &v->peaks, err);
     if (status == TJ_OK)
-        v->predicted = tj_predict(facts, counts, &v->occupancy, &v->peaks);
+        v->predicted = tj_predict(&share, counts, &v->occupancy, &v->peaks);
     return status;
 }
 
@@ -110,6 +118,8 @@ tj_status tj_request_analyze(const tj_device_facts *facts, const tj_request *req
     a->peaks = v.peaks;
     a->roof = tj_roofline(&a->peaks, (tj_pipe)counts->pipe, counts->intensity);
     a->predicted = v.predicted;
+    a->multiprocessors = v.multiprocessors;
+    a->keeps_share = v.keeps_share;
     summarize(counts, &a->work);
     return TJ_OK;
 }

@@ -6,12 +6,13 @@
 #include "estimate.h"
 #include "family.h"
 #include "settle.h"
+#include "share.h"
 #include "targets.h"
 
 /* Check the limits that occupancy does not: the target's features, and the static part of shared memory. */
 static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
 {
-    return (form->needs & ~tj_device_features(facts)) == 0 &&
+    return (form->needs & ~tj_device_features(facts)) == 0 && tj_share_suffices(form, facts->sm_count) &&
            tj_product_step(form)->static_shared_bytes <= facts->shared_per_block;
 }
 
@@ -44,21 +45,22 @@ tj_status tj_estimate_count(const tj_device_facts *facts, const tj_request *coun
     tj_launch_form form;
     tj_status status = tj_count_resolved(counted, resolved, true, &form, counts, err);
 
+    basis->cold = tj_share_of(facts, &counted->problem);
     if (status == TJ_OK) {
         const tj_block_needs needs = {counts->threads_per_block, counts->registers, counts->shared_bytes};
 
-        status = tj_occupy_silently(facts, &needs, counts->blocks, &basis->occupancy, err);
+        status = tj_occupy_silently(&basis->cold, &needs, counts->blocks, &basis->occupancy, err);
     }
     if (status == TJ_OK)
-        status = tj_peaks_of(facts, 0, &basis->peaks, err);
+        status = tj_peaks_of(&basis->cold, 0, &basis->peaks, err);
     if (status != TJ_OK)
         return status;
-    if (basis->occupancy.blocks_per_sm == 0 || !can_run(facts, &form))
+    if (basis->occupancy.blocks_per_sm == 0 || !can_run(&basis->cold, &form))
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "no block of %d threads with %d registers and %lld bytes of shared memory runs on %s",
                        counts->threads_per_block, counts->registers, (long long)counts->shared_bytes, facts->name);
-    basis->cold = *facts;
     basis->cold.l2_bytes = 0;
+    basis->keeps_share = basis->cold.sm_count == facts->sm_count || tj_share_is_kept(&form, counts, basis->cold.sm_count);
     return TJ_OK;
 }
 

@@ -52,6 +52,7 @@ typedef struct tj_estimate_basis {
     tj_counts counts;
     tj_occupancy occupancy;
     tj_peaks peaks;
+    bool keeps_share; /* it occupies no more multiprocessors than the problem's */
 } tj_estimate_basis;
 
 /** Count a resolved config, and find the device's limits. Errors: those of tj_estimate. */

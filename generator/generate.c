@@ -489,9 +489,11 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     const bool has_expression = view->epilogue.expression.nodes > 0, p_by_rows = view->p.layout == TJ_ROW_MAJOR;
     const tj_lines p = tj_problem_lines(view, TJ_MATRIX_P);
     char line[TJ_PROBLEM_TEXT_BYTES], text[FACTOR_BYTES];
+    tj_problem printed = *problem;
     const char *value;
 
-    tj_problem_print(problem, line);
+    printed.multiprocessors = 0; /* of launches, which change nothing here */
+    tj_problem_print(&printed, line);
     tj_text_append(out, "// ");
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");

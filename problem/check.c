@@ -309,6 +309,9 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
 
     if (p->overlap != 0 && p->overlap != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "overlap is %d: use 1, or 0 for the library's choice", p->overlap);
+    if (p->multiprocessors < 0 || p->multiprocessors > TJ_MULTIPROCESSORS_MOST)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "multiprocessors is %d: use 1 to the device's number, or 0 for all of them", p->multiprocessors);
 
     const tj_problem words = tj_problem_words(p);
     status = tj_rows_check(&words, err);

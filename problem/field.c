@@ -94,7 +94,9 @@ static const field fields[] = {{"batch", BATCH, 0},
                                WORDS("symmetric", symmetric, TJ_SYMMETRIC_UPPER, "symmetric", triangles),
                                MEMBER("conj-m", m.conjugated, 1, "m_conjugated"),
                                MEMBER("conj-n", n.conjugated, 1, "n_conjugated"),
-                               WORDS("invariant", invariant, TJ_INVARIANT_ROWS, "invariant", invariants)};
+                               WORDS("invariant", invariant, TJ_INVARIANT_ROWS, "invariant", invariants),
+
+                               MEMBER("multiprocessors", multiprocessors, TJ_MULTIPROCESSORS_MOST, "multiprocessors")};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 static const int64_t MOST_LD = INT64_C(1) << 48;

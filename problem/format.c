@@ -6,17 +6,17 @@
 enum { OF_M = -1 /* the type of M */ };
 
 /* Scales of rows as they were quantised, of groups of weights as most quantisers of 4 bits lay them out, and of all of k. */
-#define ROWS_OF(type, rows, k)                       \
-    {                                                \
-        type, TJ_SCALES_ROW_BY_ROW, 0, 0, rows, k, 0 \
+#define ROWS_OF(type, rows, k)                    \
+    {                                             \
+        type, TJ_SCALES_ROW_BY_ROW, 0, 0, rows, k \
     }
-#define NVFP4                                         \
-    {                                                 \
-        TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0 \
+#define NVFP4                                      \
+    {                                              \
+        TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16 \
     }
-#define GROUPS_OF(k, zero)                             \
-    {                                                  \
-        OF_M, TJ_SCALES_PART_BY_PART, zero, 0, 1, k, 0 \
+#define GROUPS_OF(k, zero)                          \
+    {                                               \
+        OF_M, TJ_SCALES_PART_BY_PART, zero, 0, 1, k \
     }
 
 static const struct {
@@ -33,7 +33,7 @@ static const struct {
     {"nvfp4_w4a4", TJ_E2M1, TJ_E2M1, TJ_BF16, 0, {NVFP4, NVFP4}},
     {"w4g128", 0, TJ_S4, 0, 0, {{0}, GROUPS_OF(128, 0)}},
     {"w4g32z", 0, TJ_U4, 0, 0, {{0}, GROUPS_OF(32, TJ_U4)}},
-    {"w8", 0, TJ_S8, 0, 0, {{0}, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 0, 0}}},
+    {"w8", 0, TJ_S8, 0, 0, {{0}, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 0}}},
 };
 
 const char *tj_format_name(size_t index)

@@ -38,10 +38,6 @@ static tj_status check_numbers(const tj_problem *words, tj_which which, tj_error
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.k is %d: scales along k are for 1 or more elements each, such as 32, 64 or 128; 0 is for all of k",
                        name, s->k);
-    if (s->ld != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s.ld is %d: each launch states the leading dimension of scales (tj_operands.scale), leave it 0", name,
-                       s->ld);
     return TJ_OK;
 }
 
@@ -183,7 +179,7 @@ static tj_status check_one(const tj_problem *words, tj_which which, tj_error *er
     const char *const name = tj_scale_name(which);
     tj_status status;
 
-    if (s->type == 0 && (s->rows | s->k | s->layout | s->ld | s->zero | s->whole))
+    if (s->type == 0 && (s->rows | s->k | s->layout | s->zero | s->whole))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s.type is 0, which means no scales, and other members are set: use TJ_F32", name);
     if (s->type == 0)

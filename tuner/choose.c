@@ -54,7 +54,8 @@ static bool resolve_here(const tj_request *request, const tj_device_facts *devic
     tj_launch_form form;
 
     choice->resolved = choice->config;
-    return tj_request_preview(request, &choice->resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
+    return tj_request_preview(request, &choice->resolved, &form, NULL) == TJ_OK &&
+           tj_device_can_run(device, &request->problem, &form);
 }
 
 bool tj_choose_written(const char *text, const tj_request *request, const tj_device_facts *device, tj_choice *choice)

@@ -134,7 +134,8 @@ double tj_problem_difference(const tj_problem *a, const tj_problem *b)
            (a->batch == b->batch ? 0 : doublings(a->batch, b->batch)) +
            (tj_group_count(a) == tj_group_count(b) ? 0 : doublings(tj_group_count(a), tj_group_count(b))) +
            0.1 * (a->epilogue.has_beta != b->epilogue.has_beta) +
-           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) + c->other_layout * (a->n.layout != b->n.layout);
+           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) + c->other_layout * (a->n.layout != b->n.layout) +
+           c->other_device * (a->multiprocessors != b->multiprocessors);
 }
 
 /*
@@ -261,7 +262,7 @@ static double look_at(const tj_device_facts *device, const tj_request *counted, 
     const tj_counts *c = &basis.counts;
 
     waves = (double)c->row_blocks * (double)c->col_blocks * (double)(c->splits > 1 ? c->splits : 1) *
-            (double)counted->problem.batch / device->sm_count;
+            (double)counted->problem.batch / basis.cold.sm_count;
     one->fill = c->flop > 0 && c->work[c->pipe] > 0 ? log2((double)c->work[c->pipe] / (double)c->flop) : 0;
     one->tail = waves > 0 ? log2(ceil(waves) / waves) : 0;
     return tj_estimate_us(&basis) * 1e-6;

@@ -4,6 +4,9 @@
 #include "estimate.h"
 #include "settle.h"
 
+/* The advantage in time that a config must have that takes more of the device than the problem's share. */
+static const double ASTRAY = 1.25;
+
 double tj_rank_predict(const tj_device_facts *device, const tj_request *request, const tj_config *config)
 {
     tj_config resolved = *config;
@@ -17,7 +20,9 @@ double tj_rank_predict(const tj_device_facts *device, const tj_request *request,
 
 double tj_rank_resolved(const tj_device_facts *device, const tj_request *counted, const tj_config *resolved)
 {
-    double us;
+    tj_estimate_basis basis;
 
-    return tj_estimate_resolved(device, counted, resolved, &us, NULL) == TJ_OK ? us * 1e-6 : 0;
+    if (tj_estimate_count(device, counted, resolved, &basis, NULL) != TJ_OK)
+        return 0;
+    return tj_estimate_us(&basis) * 1e-6 * (basis.keeps_share ? 1 : ASTRAY);
 }

@@ -11,7 +11,8 @@
 
 /**
  * Predict the seconds of a config; 0: no prediction, because numbers of the problem or the device are missing, or the device
- * cannot run it. For ranking only: the number itself is not reliable.
+ * cannot run it. For ranking only: the number itself is not reliable, and it is larger for a config that takes more of the
+ * device than the problem's share.
  */
 double tj_rank_predict(const tj_device_facts *device, const tj_request *request, const tj_config *config);
 

@@ -684,7 +684,7 @@ static bool is_usable(const tj_record *record)
     if (tj_config_parse(record->config, &config, NULL) != TJ_OK || tj_request_preview(&request, &config, &form, NULL) != TJ_OK)
         return false;
     (void)snprintf(product, sizeof product, "sm_%d%d", (int)record->device.cc_major, (int)record->device.cc_minor);
-    return tj_device_named(product, &device, NULL) != TJ_OK || tj_device_can_run(&device, &form);
+    return tj_device_named(product, &device, NULL) != TJ_OK || tj_device_can_run(&device, &request.problem, &form);
 }
 
 /* A total order, so that the best of a set does not depend on the order of merges. */

@@ -7,6 +7,7 @@
  */
 #include "space.h"
 #include "settle.h"
+#include "share.h"
 #include "targets.h"
 
 #include <stdlib.h>
@@ -135,9 +136,9 @@ int64_t tj_space_place(const tj_space *space)
     return space->seen;
 }
 
-bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form)
+bool tj_device_can_run(const tj_device_facts *device, const tj_problem *problem, const tj_launch_form *form)
 {
-    if (form->needs & ~tj_device_features(device))
+    if ((form->needs & ~tj_device_features(device)) || !tj_share_suffices(form, tj_share_of(device, problem).sm_count))
         return false;
     for (int i = 0; i < form->steps; i++) {
         const tj_launch_step *step = &form->step[i];
@@ -156,8 +157,8 @@ static bool admits(const tj_request *request, const tj_device_facts *device, con
     tj_config resolved = *config;
     tj_launch_form form;
 
-    return tj_request_preview(request, &resolved, &form, NULL) == TJ_OK && (!device || tj_device_can_run(device, &form)) &&
-           tj_request_worth_trying(request, &resolved);
+    return tj_request_preview(request, &resolved, &form, NULL) == TJ_OK &&
+           (!device || tj_device_can_run(device, &request->problem, &form)) && tj_request_worth_trying(request, &resolved);
 }
 
 /* Return how many of the first digits are hopeless, whatever follows them; 0: not known to be. */

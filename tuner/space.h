@@ -30,8 +30,8 @@ bool tj_axes_step(const tj_axes *axes, tj_config *config, size_t axis, int step)
 /** Open again what tj_space_next leaves open: the checks, and parameters for which only the problem's choice is tried. */
 void tj_axes_leave_open(const tj_axes *axes, tj_config *config);
 
-/** Does the device have the resources that a launch needs? */
-bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form);
+/** Does the device, or the problem's share of it, have the resources that a launch needs? */
+bool tj_device_can_run(const tj_device_facts *device, const tj_problem *problem, const tj_launch_form *form);
 
 /** Return the index of a value on an axis; -1: it is not on it. */
 int tj_axes_at(const tj_axes *axes, size_t axis, int32_t value);

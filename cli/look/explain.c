@@ -127,6 +127,14 @@ static void print_roofline(const cli_case *one)
               cli_rate(a->roof.attainable, "FLOP/s").text, 100 * a->roof.of_peak);
 }
 
+static void print_share(const cli_case *one, const tj_problem *known)
+{
+    if (known->multiprocessors > 0)
+        cli_print(stdout, "share      at most %d multiprocessors%s\n", (int)one->analysis.multiprocessors,
+                  one->analysis.keeps_share ? ", which this config keeps to"
+                                            : "; this config takes others too when they are free");
+}
+
 static void print_occupancy(const cli_case *one)
 {
     const tj_occupancy *o = &one->analysis.occupancy;
@@ -285,6 +293,7 @@ static void print_case(const cli_look *look, const cli_case *one)
     print_sum_order(&look->request.known);
     print_work(one, &look->request.known);
     print_roofline(one);
+    print_share(one, &look->request.known);
     print_occupancy(one);
     print_prediction(one);
     if (one->is_counted)

@@ -64,6 +64,8 @@ static void set_occupancy(tj_json *answer, const cli_case *one)
     cli_set_int(object, "waves", o->waves);
     cli_set_int(object, "last_wave_blocks", o->last_wave_blocks);
     cli_set_real(object, "tail", o->tail);
+    cli_set_int(object, "multiprocessors", one->analysis.multiprocessors);
+    cli_set_bool(object, "keeps_share", one->analysis.keeps_share);
     cli_set_int(object, "registers_per_thread", one->analysis.needs.registers);
     cli_set_bool(object, "registers_are_estimated", one->registers == 0);
     cli_set_bool(object, "spilled", one->spills);

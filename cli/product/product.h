@@ -17,7 +17,7 @@ typedef struct cli_matrix_options {
 
 /** A command lists the groups that it takes; fields of other groups stay as if not given. */
 typedef struct cli_request_options {
-    const char *dtype, *n_dtype, *p_dtype, *compute, *symmetric, *any, *multiple_of, *invariant;
+    const char *dtype, *n_dtype, *p_dtype, *compute, *symmetric, *any, *multiple_of, *invariant, *multiprocessors;
     cli_matrix_options m, n, p, c;
     int64_t batch;
     const char *groups, *offsets, *grouped, *expected, *combine, *scale[TJ_SCALED], *scale_k,

@@ -115,6 +115,8 @@ static const cli_option of_problem[] = {
      "rows: the bits of a row of P do not depend on the number of rows, the batch, or the kernel that is chosen; sums have one "
      "order, which tilejit explain names (docs/invariant.md).",
      "what", .offered = invariant_at},
+    {"multiprocessors", CLI_TEXT, AT(multiprocessors),
+     "Launches occupy at most this number of the device's multiprocessors (docs/share.md).", "n"},
     {NULL},
 };
 
@@ -499,6 +501,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     if (cli_take_format(options, &request->known, err) != TJ_OK || take_rows(options, &request->known, err) != TJ_OK ||
         set_field(&request->known, "overlap", options->overlap ? "1" : NULL, err) != TJ_OK ||
         set_field(&request->known, "invariant", options->invariant, err) != TJ_OK ||
+        set_field(&request->known, "multiprocessors", options->multiprocessors, err) != TJ_OK ||
         cli_take_epilogue(options, request, err) != TJ_OK)
         return err->status;
     if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
@@ -581,6 +584,8 @@ void cli_set_problem(tj_json *answer, const tj_problem *problem)
             cli_set_bool(object, i == TJ_MATRIX_M ? "m_conjugated" : "n_conjugated", 1);
     }
     set_number(object, "batch", known.batch);
+    if (known.multiprocessors > 0)
+        set_number(object, "multiprocessors", known.multiprocessors);
     set_rows(object, &known);
     tj_problem_get(&known, "symmetric", value);
     if (*value)

@@ -239,6 +239,7 @@
     S(cuStreamGetCtx, cuStreamGetCtx, 9020, (CUstream stream, CUcontext *context), (EMU_OWN, context))                         \
     S(cuStreamGetCtx, cuStreamGetCtx_v2, 12050, (CUstream stream, CUcontext *context, void **green),                           \
       (EMU_OWN, context, green))                                                                                               \
+    X(cuStreamGetGreenCtx, cuStreamGetGreenCtx, 12040, (CUstream stream, void **green))                                        \
     S(cuStreamGetDevice, cuStreamGetDevice, 12080, (CUstream stream, CUdevice *device), (EMU_OWN, device))                     \
     S(cuStreamGetFlags, cuStreamGetFlags, 5050, (CUstream stream, unsigned *flags), (EMU_OWN, flags))                          \
     S(cuStreamGetId, cuStreamGetId, 12000, (CUstream stream, unsigned long long *id), (EMU_OWN, id))                           \

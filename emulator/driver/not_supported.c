@@ -111,7 +111,7 @@
     X(cuParamSetTexRef, 2000)                                                                                                  \
     X(cuProfilerInitialize, 4000) S(cuSignalExternalSemaphoresAsync, 10000) S(cuStreamAttachMemAsync, 6000)                    \
     S(cuStreamBatchMemOp, 8000) S(cuStreamBatchMemOp_v2, 11070) S(cuStreamBeginCaptureToGraph, 12030)                          \
-    S(cuStreamCopyAttributes, 11000) S(cuStreamGetAttribute, 11000) X(cuStreamGetGreenCtx, 12040)                              \
+    S(cuStreamCopyAttributes, 11000) S(cuStreamGetAttribute, 11000)                                                            \
     S(cuStreamSetAttribute, 11000) S(cuStreamUpdateCaptureDependencies, 11030)                                                 \
     S(cuStreamUpdateCaptureDependencies_v2, 12030) S(cuStreamWaitValue32, 8000) S(cuStreamWaitValue32_v2, 11070)               \
     S(cuStreamWaitValue64, 9000) S(cuStreamWaitValue64_v2, 11070) S(cuStreamWriteValue32, 8000)                                \

@@ -297,6 +297,18 @@ CUresult EMU_EXPORT cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void 
     return cuStreamGetCtx(stream, context);
 }
 
+/* There are no green contexts. */
+CUresult EMU_EXPORT cuStreamGetGreenCtx(CUstream stream, void **green)
+{
+    emu_stream *known;
+    const CUresult result = ask(stream, green, &known);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    *green = NULL;
+    return emu_leave(CUDA_SUCCESS);
+}
+
 CUresult EMU_EXPORT cuStreamGetDevice(CUstream stream, CUdevice *device)
 {
     emu_stream *known;

@@ -272,6 +272,8 @@ typedef struct tj_analysis {
     tj_roof roof;
     tj_prediction predicted;
     tj_work work;
+    int32_t multiprocessors; /**< that the launch may occupy (tj_problem), of those of the device */
+    int32_t keeps_share;     /**< 1: it occupies no more of them wherever it may begin; 0: it may take others that are free */
 } tj_analysis;
 
 #define TJ_ANALYSIS_INIT TJ_SIZED(tj_analysis)

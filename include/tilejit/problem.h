@@ -268,8 +268,8 @@ typedef struct tj_scale {
     int8_t zero;
     int8_t whole; /**< 1: one more f32 number multiplies the whole matrix (tj_operands.whole); 0: there is none */
     int32_t rows; /**< rows of M, or columns of N, for each scale, such as 1 or 128; 0: all of them */
-    int32_t k;    /**< elements of k for each scale, 1 or more; 0: all of them */
-    int32_t ld;   /**< must be 0: each launch states the leading dimension (tj_operands.scale) */
+    int32_t k;    /**< elements of k for each scale, 1 or more; 0: all of them. Each launch states the leading dimension
+                       (tj_operands.scale) */
 } tj_scale;
 
 /** The assignment of the rows of M and P to products. */
@@ -355,6 +355,7 @@ typedef struct tj_rows {
                                choice of a config depends on it, the product does not */
 } tj_rows;
 
+enum { TJ_MULTIPROCESSORS_MOST = 65535 };
 enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOST = 32 };
 
 /**
@@ -392,6 +393,17 @@ typedef enum tj_symmetric {
  * P may have another type (tj_compute_facts.products); with weights, the type of the other matrix decides. C has the type and
  * the layout of P; its own may repeat them or be 0.
  *
+ * multiprocessors: launches occupy at most this number of the device's multiprocessors, so that they run next to another kernel
+ * or within a share of the device (docs/share.md). A family whose blocks walk the tiles (TJ_GRID_WALK) launches no more blocks
+ * than these multiprocessors hold, and so keeps to the share; another one keeps to it only if it has that few blocks. The model
+ * counts with this number, and the library prefers configs that keep to it. A config that does not is not refused: it takes
+ * multiprocessors as they become free. Kernels before and after the product (packing, adding splits) are not limited. The bits
+ * of P may differ from those of another number only if another config is chosen.
+ *
+ * A stream of a green context has a share without asking: tj_matmul then computes the problem with the number of
+ * multiprocessors of the stream, if that is smaller, and every launch has a grid that fits them. In an MIG instance, and under
+ * MPS with a limit, the driver already names the smaller number as that of the device.
+ *
  * `overlap` lets a launch overlap the kernel before it in the stream. The product stays the same to the last bit; only the time
  * between kernels changes (docs/overlap.md).
  *
@@ -413,18 +425,19 @@ typedef struct tj_problem {
     int8_t overlap;   /**< 1: a launch may overlap the kernel before it; 0: the library lets those of short products do so */
     int8_t symmetric; /**< tj_symmetric */
     int8_t invariant; /**< tj_invariant */
+    int32_t multiprocessors; /**< at most this number: 1 to that of the device; 0: all */
     tj_epilogue epilogue;
 } tj_problem;
 
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
 #define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0, 0, 0 }
-#define TJ_SCALE_INIT(type, rows, k) { (type), 0, 0, 0, (rows), (k), 0 }
+#define TJ_SCALE_INIT(type, rows, k) { (type), 0, 0, 0, (rows), (k) }
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { TJ_SCALE_INIT(0, 0, 0) },                             \
-      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
+      { 0, 0, 0, 0, 0, 0, 0, 0 }, 0, 0, 0, 0, 0, { 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } }, { 0 }, { { { 0 }, 0, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

@@ -25,6 +25,7 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUuserObject_st *CUuserObject;
+typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUuuid_st {
     unsigned char bytes[16];
 } CUuuid;
@@ -53,6 +54,18 @@ enum {
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906
 };
+
+/* CUdevResource, with more room than any driver fills */
+enum { CU_DEV_RESOURCE_TYPE_SM = 1 };
+
+typedef struct CUdevResource_st {
+    int type;
+    unsigned char pad[92];
+    struct {
+        unsigned int sm_count;
+    } sm;
+    unsigned char rest[156];
+} CUdevResource;
 
 /* CUlaunchAttributeID, CUlaunchAttribute, CUlaunchConfig: the arguments of cuLaunchKernelEx. */
 enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };

@@ -437,6 +437,16 @@ tj_status tj_driver_open(const char *path, bool reads_environment, const tj_log 
     return status;
 }
 
+int32_t tj_green_share(const tj_driver *driver, CUgreenCtx green)
+{
+    CUdevResource resource = {.type = 0};
+
+    if (!driver->api.green_get_resource ||
+        driver->api.green_get_resource(green, &resource, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS)
+        return 0;
+    return resource.sm.sm_count <= INT32_MAX ? (int32_t)resource.sm.sm_count : 0;
+}
+
 tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool *is_capturing, tj_error *err)
 {
     int state = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -90,6 +90,9 @@ struct tj_log; /* log.h */
     X(stream_get_id, cuStreamGetId, cuStreamGetId, 12000, false, (CUstream stream, unsigned long long *id))            \
     X(stream_get_capture_info, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, false,                        \
       (CUstream stream, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **node, size_t *nodes))           \
+    X(stream_get_green, cuStreamGetGreenCtx, cuStreamGetGreenCtx, 12040, false, (CUstream stream, CUgreenCtx *context)) \
+    X(green_get_resource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, 12040, false,                            \
+      (CUgreenCtx context, CUdevResource *resource, int type))                                                         \
     X(stream_begin_capture, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, false, (CUstream stream, int mode))  \
     X(stream_end_capture, cuStreamEndCapture, cuStreamEndCapture, 10000, false, (CUstream stream, CUgraph *graph))     \
     X(graph_instantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, false,                       \
@@ -208,6 +211,23 @@ static inline CUresult tj_driver_obey_captures(const tj_driver *driver, int mode
 static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
 {
     return driver->api.mem_alloc_async && driver->api.mem_free_async && driver->version >= 11040;
+}
+
+/** Return the number of multiprocessors of a green context; 0: the driver does not say. */
+int32_t tj_green_share(const tj_driver *driver, CUgreenCtx green);
+
+/**
+ * Return the number of multiprocessors of the stream's green context; 0: it has none, or the driver knows none (before CUDA
+ * 12.4). NULL is a stream of the current context, which may be a green one too.
+ */
+static inline int32_t tj_stream_share(const tj_driver *driver, CUstream stream)
+{
+    CUgreenCtx green = NULL;
+
+    if (!driver->api.stream_get_green || driver->api.stream_get_green(stream, &green) != CUDA_SUCCESS ||
+        __builtin_expect(green == NULL, 1))
+        return 0;
+    return tj_green_share(driver, green);
 }
 
 /** Is the stream being captured, or unusable because another one is? Drivers without captures answer false. */

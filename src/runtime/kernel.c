@@ -454,7 +454,9 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
                        code->target, kernel->device, device.name, device.cc_major, device.cc_minor);
     if (is_ptx && (status = check_ptx_version(kernel, code, err)) != TJ_OK)
         return status;
-    kernel->multiprocessors = device.sm_count;
+    if ((status = tj_share_check(&device, &kernel->problem, &kernel->form, err)) != TJ_OK)
+        return status;
+    kernel->multiprocessors = tj_share_of(&device, &kernel->problem).sm_count;
     kernel->max_grid[0] = device.max_grid_x ? device.max_grid_x : INT32_MAX;
     kernel->max_grid[1] = device.max_grid_y ? device.max_grid_y : UINT16_MAX;
     kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;
@@ -502,6 +504,8 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     kernel->gpu = &host->gpu;
     kernel->context_id = scope.context_id;
     kernel->form = *form;
+    for (int i = 0; i < form->steps && i < TJ_LAUNCH_MAX_STEPS; i++)
+        kernel->walks |= tj_step_walks(&form->step[i]);
     kernel->problem = *problem;
     kernel->scalar_type = tj_scalar_type(problem);
     kernel->has_pairs = tj_epilogue_pairs(&problem->epilogue);

@@ -22,6 +22,7 @@
 #include "list_table.h"
 #include "memory.h"
 #include "operand_table.h"
+#include "share.h"
 
 /** The parts of an image that a loader needs. All borrowed, for the duration of the call. */
 typedef struct tj_code {
@@ -96,12 +97,6 @@ typedef struct tj_stored_shape {
     int64_t span; /* first to last element, batch included; 0 if there is none */
 } tj_stored_shape;
 
-/** Does each block of the step walk tiles, as long as there are any? */
-static inline bool tj_step_walks(const tj_launch_step *step)
-{
-    return step->grid == TJ_GRID_WALK || step->grid == TJ_GRID_WALK_ALL;
-}
-
 /** The dynamic shared bytes of a step whose blocks and tiles are so wide and high. */
 static inline int64_t tj_shared_of_width(const tj_launch_step *step, int64_t width)
 {
@@ -117,6 +112,7 @@ typedef struct tj_geometry {
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch, m_rows, p_rows;
     int64_t products;                     /* of one launch of all steps: the batch, or what grid.z holds of it */
+    int32_t multiprocessors;              /* that it may occupy */
     tj_stored_shape matrix[TJ_ADDRESSES]; /* C, and scales, only if the problem has them */
     tj_geometry geometry[TJ_LAUNCH_MAX_STEPS];
     int32_t extent[TJ_EXTENT_P_ROWS + 1],
@@ -196,7 +192,8 @@ struct tj_kernel {
     tj_launch_form form;
     tj_problem problem;
     int64_t max_grid[3];
-    int32_t multiprocessors;
+    int32_t multiprocessors;              /* that its launches may occupy, except on a stream that has fewer */
+    bool walks;                           /* a step, whose grid depends on them */
     tj_operand_row operand[TJ_ADDRESSES]; /* of problem */
     size_t element_bytes[TJ_ADDRESSES];   /* tj_operand_element_bytes */
     tj_list_row list[TJ_LISTS];           /* of problem */
@@ -260,8 +257,12 @@ static inline bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x
             tj_memory_is_in_order(kernel->gpu, kernel->driver));
 }
 
-/** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */
-tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands, tj_launch_shape *shape, tj_error *err);
+/**
+ * Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. multiprocessors: at most
+ * this number; 0: those of the kernel. Pure.
+ */
+tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands, int32_t multiprocessors,
+                            tj_launch_shape *shape, tj_error *err);
 
 /** Copy the known fields of a caller's struct of another version; refuse unknown ones that are set. */
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err);
@@ -270,8 +271,8 @@ tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj
  * Resolve operands and shape, and check pointers: not NULL if elements are read or written, aligned as the source requires, P
  * not overlapping an input; the workspace large enough.
  */
-tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj_operands *operands, tj_launch_shape *shape,
-                           tj_error *err);
+tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, int32_t multiprocessors, tj_operands *operands,
+                           tj_launch_shape *shape, tj_error *err);
 
 /**
  * Return the result of a launch that could enter no scope: that status and *err; but if the device is lost and the operands are

@@ -4,9 +4,9 @@
  *
  * Two ways lead to the same call. A kernel whose problem leaves nothing open has grid and constant arguments since its
  * load, and a launch of it only looks at the pointers, and whether P reaches into what is read. Everything else, and everything
- * that is wrong, goes through tj_launch_resolve. Neither way allocates, locks, or asks the driver anything, but for the
- * workspace of a split k where the operands bring none: that comes from the program's allocator or the driver, in the order of
- * the stream.
+ * that is wrong, goes through tj_launch_resolve. Neither way allocates or locks, and the driver is asked only for the green
+ * context of the stream, where blocks walk, and for the workspace of a split k where neither the operands bring one nor the
+ * program's allocator: that comes in the order of the stream.
  */
 #include "kernel.h"
 
@@ -259,11 +259,12 @@ static inline bool operands_are_plain(const tj_kernel *kernel, const tj_operands
            (!kernel->takes_more || rest_is_plain(kernel, x));
 }
 
-static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands *given, CUstream stream, tj_error *err)
+static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands *given, int32_t multiprocessors,
+                                     CUstream stream, tj_error *err)
 {
     tj_launch_shape shape;
     tj_operands x;
-    const tj_status status = tj_launch_settle(kernel, given, &x, &shape, err);
+    const tj_status status = tj_launch_settle(kernel, given, multiprocessors, &x, &shape, err);
 
     if (status != TJ_OK)
         return status;
@@ -303,7 +304,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
 
     x.c.address = somewhere;
     /* A problem that cannot be launched as it stands is left to the long way, which says why. */
-    if (is_open(kernel) || tj_launch_resolve(kernel, &x, &shape, NULL) != TJ_OK || shape.matrix[TJ_MATRIX_M].span == 0 ||
+    if (is_open(kernel) || tj_launch_resolve(kernel, &x, 0, &shape, NULL) != TJ_OK || shape.matrix[TJ_MATRIX_M].span == 0 ||
         shape.matrix[TJ_MATRIX_N].span == 0 || shape.batch != shape.products)
         return;
     x.c.address = NULL;
@@ -316,7 +317,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
         kernel->reach[which].of_p =
             has_array ? 1 : (uintptr_t)shape.matrix[TJ_MATRIX_P].span * kernel->element_bytes[TJ_MATRIX_P];
     }
-    kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
+    kernel->c_may_be_p = tj_launch_resolve(kernel, &x, 0, &shape, NULL) == TJ_OK;
     kernel->has_scalars = kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta;
     kernel->has_more = tj_has_scales(&kernel->problem) || kernel->problem.epilogue.expression.operands > 0;
     kernel->takes_more = kernel->problem.epilogue.has_beta || kernel->form.workspace_bytes > 0 || kernel->has_more ||
@@ -336,15 +337,18 @@ tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *x, C
 
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, CUstream stream, tj_error *err)
 {
-    return __builtin_expect(tj_kernel_is_ready_for(kernel, x), 1) ? queue(kernel, x, &kernel->ready, stream, err)
-                                                                  : launch_the_long_way(kernel, x, stream, err);
+    const int32_t share = kernel->walks ? tj_stream_share(kernel->driver, stream) : 0;
+
+    if (__builtin_expect((share == 0 || share >= kernel->multiprocessors) && tj_kernel_is_ready_for(kernel, x), 1))
+        return queue(kernel, x, &kernel->ready, stream, err);
+    return launch_the_long_way(kernel, x, share, stream, err);
 }
 
 tj_status tj_launch_refuse(const tj_kernel *kernel, const tj_operands *given, tj_status status, tj_error *err)
 {
     tj_launch_shape shape;
     tj_operands x;
-    const tj_status invalid = status == TJ_ERR_DEVICE_LOST ? tj_launch_settle(kernel, given, &x, &shape, err) : TJ_OK;
+    const tj_status invalid = status == TJ_ERR_DEVICE_LOST ? tj_launch_settle(kernel, given, 0, &x, &shape, err) : TJ_OK;
 
     return invalid != TJ_OK ? invalid : status;
 }

@@ -301,13 +301,13 @@ static int64_t splits_of(const tj_launch_step *step)
 }
 
 /*
- * Count the resident blocks that walk `tiles` tiles on each of `on_z` places: a device full, but no more than there are tiles. One
- * that began when others have ended would double the time.
+ * Count the resident blocks that walk `tiles` tiles on each of `on_z` places: all that the multiprocessors hold, but no more than
+ * there are tiles. One that began when others have ended would double the time.
  */
-static unsigned int walkers(const tj_kernel *kernel, int index, int64_t tiles, unsigned int on_z)
+static unsigned int walkers(const tj_kernel *kernel, const tj_launch_shape *shape, int index, int64_t tiles, unsigned int on_z)
 {
     const tj_launch_step *step = &kernel->form.step[index];
-    const int64_t all = (int64_t)kernel->multiprocessors * step->resident, clustered = kernel->step[index].clustered,
+    const int64_t all = tj_share_blocks(step, shape->multiprocessors), clustered = kernel->step[index].clustered,
                   held = (clustered > 0 && clustered < all ? clustered : all) / on_z, blocks = held < tiles ? held : tiles;
 
     return in_clusters(step, 0, blocks > 0 ? blocks : 1);
@@ -325,11 +325,11 @@ void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch
         if (step->grid == TJ_GRID_PRODUCTS)
             grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
         else if (step->grid == TJ_GRID_WALK_ALL)
-            grid[0] = walkers(kernel, i, shape->geometry[i].tiles * products, grid[1]);
+            grid[0] = walkers(kernel, shape, i, shape->geometry[i].tiles * products, grid[1]);
         else if (step->grid != TJ_GRID_ONCE)
             grid[2] = in_clusters(step, 2, products * splits_of(step));
         if (step->grid == TJ_GRID_WALK)
-            grid[0] = walkers(kernel, i, shape->geometry[i].tiles, grid[1] * grid[2]);
+            grid[0] = walkers(kernel, shape, i, shape->geometry[i].tiles, grid[1] * grid[2]);
     }
 }
 
@@ -464,12 +464,15 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
     return TJ_OK;
 }
 
-tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
+tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, int32_t multiprocessors, tj_launch_shape *shape,
+                            tj_error *err)
 {
     const tj_problem *problem = &kernel->problem;
     tj_status status;
 
     memset(shape, 0, sizeof *shape);
+    shape->multiprocessors =
+        multiprocessors > 0 && multiprocessors < kernel->multiprocessors ? multiprocessors : kernel->multiprocessors;
     status = resolve_extent('j', &problem->j, x->j, 1, INT32_MAX, &shape->j, err);
     if (status == TJ_OK)
         status =
@@ -750,12 +753,12 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
     return check_workspace(kernel, x, err);
 }
 
-tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj_operands *operands, tj_launch_shape *shape,
-                           tj_error *err)
+tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, int32_t multiprocessors, tj_operands *operands,
+                           tj_launch_shape *shape, tj_error *err)
 {
     tj_status status = tj_operands_accept(given, operands, err);
 
     if (status == TJ_OK)
-        status = tj_launch_resolve(kernel, operands, shape, err);
+        status = tj_launch_resolve(kernel, operands, multiprocessors, shape, err);
     return status == TJ_OK ? check_operands(kernel, operands, shape, err) : status;
 }

@@ -116,7 +116,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
 {
     tj_launch_shape shape;
     tj_operands x;
-    tj_status status = tj_launch_settle(kernel, given, &x, &shape, err);
+    tj_status status = tj_launch_settle(kernel, given, 0, &x, &shape, err);
 
     if (status != TJ_OK)
         return status;

@@ -109,6 +109,24 @@ static void note_launch(tj_context *context, const tj_scope *scope, const tj_pro
     tj_readers_leave(inside);
 }
 
+/* ---- a share of the device ---------------------------------------------------------------------------------------- */
+
+/*
+ * Return the problem as it is computed on a stream: one of a green context has a share of the multiprocessors. Kernels are
+ * chosen for it like for a share that the caller asks for. storage: receives the problem, if it is another one.
+ */
+static inline const tj_problem *on_stream(const tj_problem *problem, const tj_scope *scope, struct CUstream_st *stream,
+                                          tj_problem *storage)
+{
+    const int32_t share = tj_stream_share(scope->driver, stream);
+
+    if (__builtin_expect(share == 0 || (problem->multiprocessors > 0 && problem->multiprocessors <= share), 1))
+        return problem;
+    *storage = *problem;
+    storage->multiprocessors = share;
+    return storage;
+}
+
 /*
  * Not ready: make the plan, held, unless the stream is being captured, where compiling and loading would break the capture.
  */
@@ -143,6 +161,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
         *plan = NULL;
     if (TJ_HAS_NULL(err, plan, context, problem))
         return TJ_ERR_INVALID_ARGUMENT;
+    tj_problem storage;
     tj_scope scope;
     tj_status status;
 
@@ -152,7 +171,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
     status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return refuse(context, problem, NULL, status, err);
-    status = tj_plan_obtain_for_caller(context, &scope, problem, config, plan, err);
+    status = tj_plan_obtain_for_caller(context, &scope, on_stream(problem, &scope, NULL, &storage), config, plan, err);
     tj_scope_leave(&scope);
     return context->capture ? note(context, problem, NULL, status) : status;
 }
@@ -299,11 +318,18 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
 /* The arguments of a call. config: NULL, or what the library's choice gives way to. */
 typedef struct call {
     tj_context *context;
-    const tj_problem *problem;
+    const tj_problem *asked, *problem; /* as given, and as it is computed on the stream */
     const tj_config *config;
     const tj_operands *operands;
     struct CUstream_st *stream;
 } call;
+
+static bool is_captured(const tj_scope *scope, struct CUstream_st *stream)
+{
+    bool is_capturing = false;
+
+    return tj_stream_is_capturing(scope->driver, stream, &is_capturing, NULL) == TJ_OK && is_capturing;
+}
 
 /* A call whose plan, which may be known, is not launched as it stands. Inside a scope and entered; leaves the latter. */
 __attribute__((noinline)) static tj_status matmul_slow_path(const call *c, const tj_scope *scope, atomic_int *inside,
@@ -316,6 +342,8 @@ __attribute__((noinline)) static tj_status matmul_slow_path(const call *c, const
 
     if (!plan)
         plan = tj_plan_find(context->plans, scope->context_id, c->problem, c->config, &look);
+    if (!plan && c->asked != c->problem && is_captured(scope, c->stream)) /* prepared before the stream was known */
+        plan = tj_plan_find(context->plans, scope->context_id, c->asked, c->config, &look);
     if (__builtin_expect(!plan, 0)) {
         tj_readers_leave(inside); /* so that plans can go while this one is made */
         status = make_ready(context, scope, &look.key, c->stream, &held, err);
@@ -330,15 +358,17 @@ __attribute__((noinline)) static tj_status matmul_slow_path(const call *c, const
 }
 
 /*
- * The hot path, where a thread launches the same again: one driver call for the context, a comparison, the launch. A stream of
- * the program's own is asked whether it is being captured. It does not even count itself: a counter that all threads write
+ * The hot path, where a thread launches the same again: one driver call for the context, one for the stream's share of the
+ * device, a comparison, the launch. A stream of the program's own is asked whether it is being captured. It does not even count itself: a counter that all threads write
  * would cost them more than all the rest.
  *
  * Between launches the driver evicts most of the data that a call reads, so prefetch it.
  */
-static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
+static tj_status matmul(tj_context *context, const tj_problem *asked, const tj_config *config, const tj_operands *operands,
                         struct CUstream_st *stream, tj_error *err)
 {
+    const tj_problem *problem;
+    tj_problem storage;
     const tj_plan *plan;
     atomic_int *inside;
     tj_scope scope;
@@ -347,7 +377,8 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     tj_plan_prefetch_last();
     status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (__builtin_expect(status != TJ_OK, 0))
-        return refuse(context, problem, operands, status, err);
+        return refuse(context, asked, operands, status, err);
+    problem = on_stream(asked, &scope, stream, &storage);
     inside = tj_readers_enter(context->readers);
     plan = config ? NULL : tj_plan_find_last(context->plans, scope.context_id, problem);
     if (__builtin_expect(plan && has_launched(plan) && tj_kernel_is_ready_for(plan->program.kernel, operands), 1)) {
@@ -357,7 +388,7 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
             mark_launched(plan, false);
         tj_readers_leave(inside);
     } else {
-        const call slow = {context, problem, config, operands, stream};
+        const call slow = {context, asked, problem, config, operands, stream};
 
         status = matmul_slow_path(&slow, &scope, inside, plan, err);
     }

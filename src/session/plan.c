@@ -20,6 +20,7 @@
 #include "packed.h"
 #include "proof.h"
 #include "settle.h"
+#include "share.h"
 
 /* Its texts, its image, and its code on the device, which takes about what the file of it takes. */
 static int64_t count_bytes(const tj_plan *plan)
@@ -242,6 +243,8 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
         status = tj_gpu_device_limits(&context->host.gpu, ordinal, &device, err);
+    if (status == TJ_OK)
+        status = tj_share_check(&device, &plan->request.problem, NULL, err);
     if (status == TJ_OK && !key->config) {
         status = make_chosen(context, &device, may_compile, plan, err);
     } else if (status == TJ_OK) {

@@ -45,7 +45,7 @@ static inline bool tj_plan_key_is_equal(const tj_plan_key *a, const tj_plan_key 
 /* Hashed and compared as bytes. */
 _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +
                                          TJ_SCALED * sizeof(tj_scale) + sizeof(tj_rows) + sizeof(tj_epilogue) +
-                                         4 * sizeof(int8_t) &&
+                                         4 * sizeof(int8_t) + sizeof(int32_t) &&
                    sizeof(tj_expression) == 4 * sizeof(int32_t) + TJ_EPILOGUE_NODES * sizeof(tj_node) +
                                                 TJ_EPILOGUE_CONSTANTS * sizeof(double) +
                                                 TJ_EPILOGUE_OPERANDS * sizeof(tj_epilogue_operand),

@@ -69,7 +69,7 @@ static bool can_lend(const tj_plan *plan, const tj_plan *lender)
     if (tj_has_any_extent(plan->key.problem) || plan->key.problem->batch == TJ_ANY)
         return true; /* the launch will say */
     fill(plan, lender, &x);
-    return tj_launch_resolve(lender->program.kernel, &x, &shape, NULL) == TJ_OK;
+    return tj_launch_resolve(lender->program.kernel, &x, 0, &shape, NULL) == TJ_OK;
 }
 
 /* ---- who lends ----------------------------------------------------------------------------------------------------- */

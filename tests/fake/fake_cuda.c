@@ -92,8 +92,8 @@ static struct {
     int retained[FAKE_MAX_DEVICES];
     struct image images[MAX_OBJECTS];
     int image_count, live_images, last_image_byte;
-    CUstream captured;
-    int capture_status;
+    CUstream captured, green;
+    int capture_status, green_multiprocessors;
     bool is_global_capture, has_peer_access;
     struct allocation allocations[MAX_OBJECTS];
     int allocation_count;
@@ -752,6 +752,28 @@ EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
     return end(result);
 }
 
+EXPORT_NEW CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *context)
+{
+    CUresult result = begin(CALL_stream_get_green);
+
+    *context =
+        result == CUDA_SUCCESS && fake.green_multiprocessors > 0 && stream == fake.green ? (CUgreenCtx)&fake.green : NULL;
+    return end(result);
+}
+
+EXPORT_NEW CUresult cuGreenCtxGetDevResource(CUgreenCtx context, CUdevResource *resource, int type)
+{
+    CUresult result = begin(CALL_green_get_resource);
+
+    if (result == CUDA_SUCCESS && (context != (CUgreenCtx)&fake.green || type != CU_DEV_RESOURCE_TYPE_SM))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        resource->type = type;
+        resource->sm.sm_count = (unsigned int)fake.green_multiprocessors;
+    }
+    return end(result);
+}
+
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status)
 {
     CUresult result = begin(CALL_stream_is_capturing);
@@ -1383,6 +1405,14 @@ EXPORT void fake_set_capture(CUstream stream, int status)
     lock();
     fake.captured = stream;
     fake.capture_status = status;
+    unlock();
+}
+
+EXPORT void fake_set_green(CUstream stream, int multiprocessors)
+{
+    lock();
+    fake.green = stream;
+    fake.green_multiprocessors = multiprocessors;
     unlock();
 }
 

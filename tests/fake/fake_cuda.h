@@ -84,6 +84,8 @@ typedef struct fake_ordered {
     /* captures: of one stream; global: another thread's, which forbids (un)loads */                                 \
     X(void, fake_set_capture, (CUstream stream, int status))                                                         \
     X(void, fake_set_global_capture, (bool is_on))                                                                   \
+    /* the one stream of a green context with that number of multiprocessors; 0: there is none */                    \
+    X(void, fake_set_green, (CUstream stream, int multiprocessors))                                                  \
     /* memory: addresses only; type 0 with is_managed for managed memory */                                          \
     X(uint64_t, fake_alloc, (int device, int memory_type, size_t bytes))                                             \
     X(uint64_t, fake_alloc_managed, (size_t bytes))                                                                  \

@@ -275,7 +275,7 @@ static const golden rows[] = {
              .scale = {SCALES_OF(TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 1, 16), SCALES_OF(TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 1, 16)})},
     {"mma/fp8_block.diff", "mma:bm=64,bn=128,wn=32",
      PROBLEM(FIXED(512), FIXED(4096), FIXED(704), .m.type = TJ_E4M3, .n.layout = TJ_COL_MAJOR, .p.type = TJ_BF16,
-             .compute = TJ_COMPUTE_F32_FP8, .scale = {{TJ_F32, 1, 0, 0, 1, 128, 0}, {TJ_F32, 1, 0, 0, 128, 128, 0}})},
+             .compute = TJ_COMPUTE_F32_FP8, .scale = {{TJ_F32, 1, 0, 0, 1, 128}, {TJ_F32, 1, 0, 0, 128, 128}})},
     {"mma/weights.diff", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16, .n.type = TJ_S8)},
     {"mma/weights_of_4.diff", "mma:bm=16,bn=128,wn=32",
      PROBLEM(FIXED(16), FIXED(4096), FIXED(6144), .m.type = TJ_BF16, .n.type = TJ_S4, .scale[TJ_MATRIX_N] = SCALE_ALONG_K(64))},

@@ -261,8 +261,7 @@ static tj_scale draw_scale(const tj_problem *p, tj_which which)
                       0,
                       next() % 4 == 0,
                       (int32_t)PICK(0, 1, 1, 1, 2, 5, 16, 128),
-                      (int32_t)PICK(0, 1, 7, 16, 32, 32, 128),
-                      0};
+                      (int32_t)PICK(0, 1, 7, 16, 32, 32, 128)};
 
     if (next() % 3 == 0) /* of the whole sum, which more families take */
         return (tj_scale){scale.type, .whole = scale.whole, .rows = (int32_t)PICK(0, 1, 1)};

@@ -320,37 +320,19 @@ static void expect_right_weights(const scaled_weights *row, size_t rows, bool tu
 Test(types, weights_from_registers_have_scales)
 {
     static const scaled_weights row[] = {
-        {"wgmma:swap=yes,bm=64,bn=40", TJ_BF16, TJ_E2M1, 40, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
-        {"wgmma:swap=yes,bm=128,bn=24", TJ_F16, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2",
-         TJ_F16,
-         TJ_E2M1,
-         17,
-         416,
-         72,
-         {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_IN_TILES, 0, 0, 1, 16, 0}},
-        {"wgmma:swap=yes,bm=128,bn=24", TJ_BF16, TJ_U4, 17, 416, 72, {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24,splits=2",
-         TJ_F16,
-         TJ_U4,
-         24,
-         544,
-         72,
-         {TJ_F16, TJ_SCALES_PART_BY_PART, TJ_U4, 0, 1, 128, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_U4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 64, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S8, 24, 416, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_S8, 0, 1, 0, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_E4M3, 24, 416, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128, 0}},
+        {"wgmma:swap=yes,bm=64,bn=40", TJ_BF16, TJ_E2M1, 40, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32}},
+        {"wgmma:swap=yes,bm=128,bn=24", TJ_F16, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32}},
+        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2", TJ_F16, TJ_E2M1, 17, 416, 72, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_IN_TILES, 0, 0, 1, 16}},
+        {"wgmma:swap=yes,bm=128,bn=24", TJ_BF16, TJ_U4, 17, 416, 72, {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32}},
+        {"wgmma:swap=yes,bm=64,bn=24,splits=2", TJ_F16, TJ_U4, 24, 544, 72, {TJ_F16, TJ_SCALES_PART_BY_PART, TJ_U4, 0, 1, 128}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_U4, 24, 416, 72, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 64}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_S8, 24, 416, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_S8, 0, 1, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_BF16, TJ_E4M3, 24, 416, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128}},
         {"wgmma:swap=yes,bm=128,bn=24", TJ_E4M3, TJ_S4, 17, 416, 72, {0}},
-        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2", TJ_E4M3, TJ_U4, 24, 416, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24", TJ_E4M3, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
-        {"wgmma:swap=yes,bm=64,bn=24,splits=2",
-         TJ_E4M3,
-         TJ_S4,
-         24,
-         800,
-         72,
-         {TJ_BF16, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256, 0}},
+        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2", TJ_E4M3, TJ_U4, 24, 416, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32}},
+        {"wgmma:swap=yes,bm=64,bn=24", TJ_E4M3, TJ_E2M1, 24, 416, 72, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32}},
+        {"wgmma:swap=yes,bm=64,bn=24,splits=2", TJ_E4M3, TJ_S4, 24, 800, 72, {TJ_BF16, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256}},
         /* slices: rounds of two and three phases that k does not fill, with and without clusters, and parts longer than a phase */
         {"wgmma:swap=yes,bm=64,bn=24,multipliers=2",
          TJ_BF16,
@@ -358,30 +340,30 @@ Test(types, weights_from_registers_have_scales)
          24,
          416,
          72,
-         {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
+         {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32}},
         {"wgmma:swap=yes,bm=64,bn=24,multipliers=3,cluster=k2",
          TJ_BF16,
          TJ_S4,
          17,
          1184,
          72,
-         {TJ_BF16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 384, 0}},
+         {TJ_BF16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 384}},
         {"wgmma:swap=yes,bm=64,bn=24,multipliers=2,cluster=m2",
          TJ_BF16,
          TJ_U4,
          24,
          416,
          136,
-         {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0}},
+         {TJ_BF16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32}},
         {"wgmma:swap=yes,bm=64,bn=24,multipliers=2,splits=2,stages=3",
          TJ_F16,
          TJ_S8,
          24,
          416,
          72,
-         {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 128, 0}},
+         {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 128}},
         /* a wide tile, whose phases are short */
-        {"wgmma:swap=yes,bm=64,bn=256", TJ_BF16, TJ_E2M1, 40, 160, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
+        {"wgmma:swap=yes,bm=64,bn=256", TJ_BF16, TJ_E2M1, 40, 160, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32}},
     };
 
     expect_right_weights(row, sizeof row / sizeof row[0], true);
@@ -394,19 +376,19 @@ Test(types, weights_from_registers_have_scales)
 Test(types, weights_of_few_rows_have_scales)
 {
     static const scaled_weights row[] = {
-        {"thin", TJ_BF16, TJ_E2M1, 7, 1152, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
-        {"thin:slices=2,ahead=4", TJ_BF16, TJ_E2M1, 17, 384, 40, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32, 0}},
-        {"thin:width=8,splits=3", TJ_BF16, TJ_E2M1, 9, 1600, 33, {TJ_E8M0, TJ_SCALES_PART_BY_PART, 0, 0, 1, 64, 0}},
-        {"thin:tn=16", TJ_BF16, TJ_E2M1, 3, 320, 48, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16, 0}},
-        {"thin:slices=4", TJ_F16, TJ_E2M1, 16, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32, 0}},
-        {"thin:slices=1,tn=64", TJ_BF16, TJ_S4, 1, 512, 100, {TJ_BF16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 128, 0}},
-        {"thin:tm=8", TJ_F16, TJ_S4, 13, 1536, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256, 0}},
-        {"thin:width=4", TJ_BF16, TJ_U4, 16, 416, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0}},
-        {"thin:slices=2", TJ_F16, TJ_U4, 8, 544, 33, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U8, 0, 1, 32, 0}},
-        {"thin", TJ_BF16, TJ_S8, 5, 512, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_S8, 0, 1, 128, 0}},
-        {"thin:width=8", TJ_F16, TJ_U8, 5, 416, 72, {TJ_F32, TJ_SCALES_ROW_BY_ROW, TJ_U8, 0, 1, 32, 0}},
-        {"thin", TJ_BF16, TJ_E4M3, 24, 512, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128, 0}},
-        {"thin:splits=2", TJ_F16, TJ_E5M2, 32, 640, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 0, 0}},
+        {"thin", TJ_BF16, TJ_E2M1, 7, 1152, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32}},
+        {"thin:slices=2,ahead=4", TJ_BF16, TJ_E2M1, 17, 384, 40, {TJ_E8M0, TJ_SCALES_IN_TILES, 0, 0, 1, 32}},
+        {"thin:width=8,splits=3", TJ_BF16, TJ_E2M1, 9, 1600, 33, {TJ_E8M0, TJ_SCALES_PART_BY_PART, 0, 0, 1, 64}},
+        {"thin:tn=16", TJ_BF16, TJ_E2M1, 3, 320, 48, {TJ_E4M3, TJ_SCALES_ROW_BY_ROW, 0, 1, 1, 16}},
+        {"thin:slices=4", TJ_F16, TJ_E2M1, 16, 416, 72, {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 32}},
+        {"thin:slices=1,tn=64", TJ_BF16, TJ_S4, 1, 512, 100, {TJ_BF16, TJ_SCALES_ROW_BY_ROW, 0, 0, 1, 128}},
+        {"thin:tm=8", TJ_F16, TJ_S4, 13, 1536, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256}},
+        {"thin:width=4", TJ_BF16, TJ_U4, 16, 416, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32}},
+        {"thin:slices=2", TJ_F16, TJ_U4, 8, 544, 33, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U8, 0, 1, 32}},
+        {"thin", TJ_BF16, TJ_S8, 5, 512, 72, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_S8, 0, 1, 128}},
+        {"thin:width=8", TJ_F16, TJ_U8, 5, 416, 72, {TJ_F32, TJ_SCALES_ROW_BY_ROW, TJ_U8, 0, 1, 32}},
+        {"thin", TJ_BF16, TJ_E4M3, 24, 512, 200, {TJ_F32, TJ_SCALES_ROW_BY_ROW, 0, 0, 128, 128}},
+        {"thin:splits=2", TJ_F16, TJ_E5M2, 32, 640, 72, {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 0}},
     };
 
     expect_right_weights(row, sizeof row / sizeof row[0], false);
@@ -421,31 +403,19 @@ Test(types, weights_have_zero_points_of_floats)
         int32_t n_layout;
         tj_scale scale;
     } row[] = {
-        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
-         TJ_F16,
-         TJ_U4,
-         TJ_COL_MAJOR,
-         {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32, 0}},
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4", TJ_F16, TJ_U4, TJ_COL_MAJOR, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32}},
         {"mma:bm=32,bn=32,wm=16,wn=16,steps=4,slices=2",
          TJ_BF16,
          TJ_S4,
          TJ_COL_MAJOR,
-         {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_F32, 0, 1, 128, 0}},
+         {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_F32, 0, 1, 128}},
         {"mma:bm=32,bn=64,wm=16,wn=32,splits=2",
          TJ_BF16,
          TJ_U4,
          TJ_ROW_MAJOR,
-         {TJ_BF16, TJ_SCALES_PART_BY_PART, TJ_BF16, 0, 1, 64, 0}},
-        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4",
-         TJ_U8,
-         TJ_F16,
-         TJ_COL_MAJOR,
-         {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32, 0}},
-        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4",
-         TJ_BF16,
-         TJ_S8,
-         TJ_COL_MAJOR,
-         {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32, 0}},
+         {TJ_BF16, TJ_SCALES_PART_BY_PART, TJ_BF16, 0, 1, 64}},
+        {"mma:bm=32,bn=32,wm=16,wn=16,steps=4", TJ_U8, TJ_F16, TJ_COL_MAJOR, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32}},
+        {"mma:bm=32,bn=64,wm=16,wn=32,steps=4", TJ_BF16, TJ_S8, TJ_COL_MAJOR, {TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_F16, 0, 1, 32}},
     };
     static uint8_t sevens[64 * 128 / 2];
     static uint16_t zeros[4 * 64];
@@ -537,7 +507,7 @@ Test(types, weights_of_4_bits_that_e4m3_cannot_meet_are_refused)
         problem.n.layout = (int8_t)row[i].n_layout;
         problem.compute = row[i].compute;
         if (row[i].zero > 0)
-            problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32, 0};
+            problem.scale[TJ_MATRIX_N] = (tj_scale){TJ_F16, TJ_SCALES_ROW_BY_ROW, TJ_U4, 0, 1, 32};
         if (row[i].zero < 0)
             problem.scale[TJ_MATRIX_M] = (tj_scale)SCALE_ALONG_K(32);
         cr_assert(eq(int, tj_config_parse(row[i].config, &config, &err), TJ_OK));
