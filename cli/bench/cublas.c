@@ -35,11 +35,23 @@ enum { PREF_WORKSPACE_BYTES = 1, PREF_REDUCTION_SCHEME_MASK = 3 };     /* cublas
 enum { REDUCTION_SCHEME_COMPUTE_TYPE = 2, REDUCTION_SCHEME_MASK = 7 }; /* cublasLtReductionScheme_t */
 
 /* cudaDataType_t: CUDA_R_32F and so on */
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_8U = 8, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E5M2 = 29 };
+enum {
+    R_32F = 0,
+    R_64F = 1,
+    R_16F = 2,
+    R_8I = 3,
+    C_32F = 4,
+    C_64F = 5,
+    R_8U = 8,
+    R_32I = 10,
+    R_16BF = 14,
+    R_8F_E4M3 = 28,
+    R_8F_E5M2 = 29
+};
 
 static const int data_type[] = {
-    [TJ_F32] = R_32F, [TJ_F64] = R_64F,      [TJ_F16] = R_16F,      [TJ_BF16] = R_16BF, [TJ_S8] = R_8I,
-    [TJ_U8] = R_8U,   [TJ_E4M3] = R_8F_E4M3, [TJ_E5M2] = R_8F_E5M2, [TJ_S32] = R_32I};
+    [TJ_F32] = R_32F,      [TJ_F64] = R_64F,      [TJ_F16] = R_16F, [TJ_BF16] = R_16BF, [TJ_S8] = R_8I,   [TJ_U8] = R_8U,
+    [TJ_E4M3] = R_8F_E4M3, [TJ_E5M2] = R_8F_E5M2, [TJ_S32] = R_32I, [TJ_C64] = C_32F,   [TJ_C128] = C_64F};
 
 /* cublasComputeType_t: CUBLAS_COMPUTE_32F, _64F, _32F_FAST_TF32, _32I; compute types as accurate as f32 race against f32 */
 static const int compute_type[] = {[TJ_COMPUTE_F32] = 68, [TJ_COMPUTE_F64] = 70,       [TJ_COMPUTE_TF32] = 77,
@@ -295,8 +307,11 @@ static const char *demand_on(const tj_problem *problem)
  */
 static uint32_t reductions_for(const tj_problem *problem)
 {
-    return tj_compute_get_facts((tj_compute)problem->compute)->sum == problem->p.type ? REDUCTION_SCHEME_MASK
-                                                                                      : REDUCTION_SCHEME_COMPUTE_TYPE;
+    const tj_type_facts *const p = tj_type_get_facts((tj_type)problem->p.type);
+    const int32_t part = p->part ? p->part : problem->p.type;
+
+    return tj_compute_get_facts((tj_compute)problem->compute)->sum == part ? REDUCTION_SCHEME_MASK
+                                                                           : REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
 static int ask_heuristic(cublas_problem *p, const tj_problem *problem, tj_error *err)
@@ -324,18 +339,24 @@ static int ask_heuristic(cublas_problem *p, const tj_problem *problem, tj_error 
     return 1;
 }
 
+static int is_complex(const tj_problem *problem)
+{
+    return tj_type_get_facts((tj_type)problem->m.type)->part != 0;
+}
+
 /* alpha and beta have the type of the sum, or f32 if integers are summed and P is not the sum itself. */
 static int settle_scalars(cublas_problem *p, const tj_problem *problem)
 {
-    static const float f32[] = {0, 1};
-    static const double f64[] = {0, 1};
+    /* 0 and 1, each with an imaginary part that real products do not read. */
+    static const float f32[][2] = {{0, 0}, {1, 0}};
+    static const double f64[][2] = {{0, 0}, {1, 0}};
     static const int32_t s32[] = {0, 1};
     const int is_s32 = problem->compute == TJ_COMPUTE_S32 && problem->p.type == TJ_S32;
     const int is_f64 = problem->compute == TJ_COMPUTE_F64;
 
-    p->zero = is_s32 ? (const void *)&s32[0] : is_f64 ? (const void *)&f64[0] : &f32[0];
-    p->one = is_s32 ? (const void *)&s32[1] : is_f64 ? (const void *)&f64[1] : &f32[1];
-    return is_s32 ? R_32I : is_f64 ? R_64F : R_32F;
+    p->zero = is_s32 ? (const void *)&s32[0] : is_f64 ? (const void *)f64[0] : f32[0];
+    p->one = is_s32 ? (const void *)&s32[1] : is_f64 ? (const void *)f64[1] : f32[1];
+    return is_complex(problem) ? data_type[problem->m.type] : is_s32 ? R_32I : is_f64 ? R_64F : R_32F;
 }
 
 /* The bias is one value for each row of the column-major product: for each column of a row-major P. */
@@ -372,6 +393,8 @@ static const char *find_beyond(const tj_problem *problem)
         return "groups of rows";
     if (problem->symmetric)
         return "one triangle";
+    if (problem->m.conjugated || problem->n.conjugated)
+        return "conjugates";
     if (e->has_alpha || takes_more(problem) || e->expression.nodes > 0)
         return "an epilogue";
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++)

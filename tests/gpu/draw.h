@@ -84,6 +84,8 @@ typedef enum way {
     BY_BF16_F32,
     BY_F32_BF16,
     BY_F16_F32,
+    BY_C64,
+    BY_C128,
     WAYS
 } way;
 
@@ -114,7 +116,14 @@ static const struct {
     {"bf16_f32", TJ_BF16, TJ_F32, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"f32_bf16", TJ_F32, TJ_BF16, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"f16_f32", TJ_F16, TJ_F32, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"c64", TJ_C64, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"c128", TJ_C128, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F64},
 };
+
+static int is_complex(const tj_problem *p)
+{
+    return tj_type_get_facts((tj_type)p->m.type)->part != TJ_TYPE_DEFAULT;
+}
 
 static void set_way(tj_problem *p, int w)
 {
@@ -139,13 +148,17 @@ static void draw_types(tj_problem *p, int w)
     set_way(p, w);
     if (next() % 3 == 0)
         p->n.type = ways[w].mate;
-    if (next() % 3 == 0)
+    if (is_complex(p)) {
+        p->m.conjugated = next() % 2;
+        p->n.conjugated = next() % 2;
+    } else if (next() % 3 == 0) {
         do
             p->p.type = 1 + (int32_t)(next() % (uint64_t)tj_type_count());
         while (!(tj_compute_get_facts((tj_compute)ways[w].sum)->products >> p->p.type & 1));
+    }
     p->epilogue.has_alpha = next() % 3 == 0;
     p->epilogue.has_beta = next() % 3 == 0;
-    if (w != BY_F64 && next() % 4 == 0) {
+    if (w != BY_F64 && !is_complex(p) && next() % 4 == 0) {
         p->scale[TJ_MATRIX_M] = nth_scale(PICK(0, 1, 2));
         p->scale[TJ_MATRIX_N] = nth_scale(PICK(0, 1, 2));
     }
@@ -428,6 +441,8 @@ static void describe_scales(request *r)
             snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c %.60s", "MNP"[which], text);
         if (tj_problem_matrix(&r->known, which)->order == TJ_ORDER_REPACKED)
             snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c repacked", "MNP"[which]);
+        if (tj_problem_matrix(&r->known, which)->conjugated)
+            snprintf(r->label + strlen(r->label), sizeof r->label - strlen(r->label), " %c conjugated", "MNP"[which]);
     }
 }
 
@@ -467,8 +482,10 @@ enum { NUMBERS, WHOLE_NUMBERS, NOT_A_NUMBER };
 
 static void *draw_matrix(const tj_problem *lies, tj_which which, int kind)
 {
-    const tj_type type = (tj_type)tj_problem_matrix(lies, which)->type;
-    const size_t count = (size_t)tj_problem_span(lies, which), bytes = count * tj_type_bytes(type);
+    const int complex = is_complex(lies);
+    const tj_type of_matrix = (tj_type)tj_problem_matrix(lies, which)->type,
+                  type = complex ? (tj_type)tj_type_get_facts(of_matrix)->part : of_matrix;
+    const size_t count = (size_t)tj_problem_span(lies, which) * (complex ? 2 : 1), bytes = count * tj_type_bytes(type);
     void *matrix = malloc(bytes + 1);
 
     memset(matrix, 0xff, bytes); /* NaN in every type */
@@ -617,8 +634,9 @@ static void launch_and_check(tj_context *context, const request *r, const tj_pla
     expect(report.passed || (report.norm == 0 && report.max_error == 0), "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g",
            label, report.reason, report.max_ratio, (long long)report.worst_batch, (long long)report.worst_row,
            (long long)report.worst_col, report.worst_value, report.worst_reference);
-    if (is_whole && !tj_workbench_problem(bench)->rows.combined && (p_type == TJ_F32 || p_type == TJ_F64) &&
-        !x.scale[TJ_MATRIX_M].address && !x.scale[TJ_MATRIX_N].address)
+    if (is_whole && !tj_workbench_problem(bench)->rows.combined &&
+        (p_type == TJ_F32 || p_type == TJ_F64 || p_type == TJ_C64 || p_type == TJ_C128) && !x.scale[TJ_MATRIX_M].address &&
+        !x.scale[TJ_MATRIX_N].address)
         expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
     expect(!*damage, "%s: %s", label, damage);
     if (digests)
@@ -657,6 +675,10 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
     options.guard_bytes = GUARD_BYTES;
     options.alpha = r->known.epilogue.has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
     options.beta = reads_c ? (double)PICK(1, -1, 2) : 0.0; /* 0: C holds NaN and must not be read */
+    if (is_complex(&r->known)) {
+        options.alpha_im = r->known.epilogue.has_alpha ? (double)PICK(0, 1, -2) : 0.0;
+        options.beta_im = reads_c ? (double)PICK(0, 1, -3) : 0.0;
+    }
     if (expect(tj_workbench_create(context, &r->known, &options, &bench, &err) == TJ_OK, "%s: %s", r->label, err.message)) {
         const int watch = watch_p(bench);
         void *p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P) + 1);

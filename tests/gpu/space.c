@@ -11,6 +11,7 @@
 /* tier: change; run: emulator/space_e5m2 texts 13x32x16:e5m2:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_u8 texts 16x32x13:u8:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_tiles texts 17x40x20:s8 17x40x20:e4m3; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_c64 texts 5x20x7:c64:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_long texts 5x260x4:f32; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75 texts 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_89 texts 16x160x24:e4m3 9x300x20:f32_fp8 13x32x16:e5m2; env: CUDA_EMULATOR_DEVICES=sm_89; sanitizers: nightly (as space_all); cost: 100 */
@@ -26,7 +27,7 @@
 /*
  * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
  * problem are run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32, e4m3, e5m2,
- * s8, u8, f32_fp8, f32_split, weights by activations such as bf16_s4; TYPE: only this one), then a family of those that serve it,
+ * s8, u8, f32_fp8, f32_split, c64, c128, weights by activations such as bf16_s4; TYPE: only this one), then a family of those that serve it,
  * with equal probability. A combination that a constraint refuses must be refused by the generator too, with a sentence.
  * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
  * LAYOUTS are those of M, N and P, such as rcr; r: row-major, the default; half: each of M with each of N, and P in both (a P by columns
