@@ -181,6 +181,18 @@ static void count_triangle(const tj_problem *view, tj_counts *counts)
     counts->col_blocks = cols;
 }
 
+/* Families count a product of two elements as one multiplication; of complex ones it is four, and a sum has two parts. */
+static void count_parts(const tj_problem *view, tj_counts *counts)
+{
+    const int32_t products = tj_products_of_element(view), parts = tj_type_parts(view->m.type);
+
+    counts->phase.flop *= products;
+    counts->work[counts->pipe] *= products;
+    counts->chain_fma *= products;
+    counts->sums *= parts;
+    counts->reduce.sums *= parts;
+}
+
 static double ratio(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
@@ -237,12 +249,13 @@ tj_status tj_count_resolved(const tj_request *counted, const tj_config *resolved
     if (is_estimate || tj_epilogue_pairs(&view->epilogue) || tj_is_symmetric(view))
         estimate_all(counts);
     resolved->family->count(view, resolved, counts);
+    count_parts(view, counts);
     count_operands(view, counts);
     tj_reductions_count(view, form, counts);
     tj_after_count(&counted->problem, view, counts);
-    if (view->epilogue.has_beta && counts->splits == 1) { /* with splits, the second kernel applies beta */
-        counts->work[pipe_of_sums(view)] += 2 * view->j.extent * view->l.extent * view->batch;
-        counts->waits++;
+    if (counts->splits == 1) { /* with splits, the second kernel does this */
+        counts->work[pipe_of_sums(view)] += 2 * tj_epilogue_fma(view) * view->j.extent * view->l.extent * view->batch;
+        counts->waits += view->epilogue.has_beta;
     }
     if (tj_is_symmetric(view))
         count_triangle(view, counts);

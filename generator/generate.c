@@ -129,15 +129,15 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
     tj_template_set(params, "n_from_t", callers->n.type != view->n.type ? tj_facts_of(callers->n.type)->cuda : n);
 }
 
-/* Set the signs of the three real products that have an imaginary part of a complex M, of N, or of both (parts/c64.cuh). */
+/* Set the signs of the imaginary parts in a complex product, and of their own product (parts/c64.cuh). */
 static void set_signs(tj_template_params *params, const tj_problem *view)
 {
     const bool by_m = view->m.conjugated, by_n = view->n.conjugated;
 
     tj_template_set_flag(params, "complex", tj_is_complex(view));
-    tj_template_set(params, "by_m", by_m ? "-=" : "+=");
-    tj_template_set(params, "by_n", by_n ? "-=" : "+=");
-    tj_template_set(params, "by_both", by_m == by_n ? "-=" : "+=");
+    tj_template_set(params, "m_im", by_m ? "-m.im" : "m.im");
+    tj_template_set(params, "n_im", by_n ? "-n.im" : "n.im");
+    tj_template_set(params, "square", by_m == by_n ? "-m.im" : "m.im");
 }
 
 /*

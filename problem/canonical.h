@@ -73,6 +73,14 @@ static inline const tj_type_facts *tj_facts_of(int32_t type)
     return tj_type_get_facts((tj_type)type);
 }
 
+/** Is this the type of complex numbers? */
+static inline bool tj_type_is_complex(int32_t type)
+{
+    const tj_type_facts *const facts = tj_facts_of(type);
+
+    return facts && facts->part != TJ_TYPE_DEFAULT;
+}
+
 /** An operation that may follow the sum, or multiply its parts, with all facts except its source and its reference. */
 typedef struct tj_operation {
     bool (*is_taken)(const tj_problem *problem);
@@ -108,6 +116,13 @@ enum {
     TJ_ADDRESSES = TJ_OPERANDS_MOST
 };
 
+/** Return the multiply-adds among those of alpha and beta: one for beta, or two for each of them if they are complex. */
+static inline int32_t tj_epilogue_fma(const tj_problem *problem)
+{
+    return tj_type_is_complex(problem->m.type) ? 2 * (problem->epilogue.has_alpha + problem->epilogue.has_beta)
+                                               : problem->epilogue.has_beta;
+}
+
 /** Return the floating-point operations that the epilogue adds to each element of P. */
 int32_t tj_epilogue_flop(const tj_problem *problem);
 
@@ -115,14 +130,6 @@ int32_t tj_epilogue_flop(const tj_problem *problem);
 static inline const tj_compute_facts *tj_compute_facts_of(int32_t compute)
 {
     return tj_compute_get_facts((tj_compute)compute);
-}
-
-/** Is this the type of complex numbers? */
-static inline bool tj_type_is_complex(int32_t type)
-{
-    const tj_type_facts *const facts = tj_facts_of(type);
-
-    return facts && facts->part != TJ_TYPE_DEFAULT;
 }
 
 /** Return the type of the real numbers that an element is made of: that of its two parts, or its own. */

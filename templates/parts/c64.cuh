@@ -36,9 +36,9 @@ __device__ __forceinline__ bool operator!=(c64 a, float real)
 // sum += m * n, in four multiply-adds. A conjugate operand changes only their signs.
 __device__ __forceinline__ void add_product(c64 &sum, c64 m, c64 n)
 {
-    sum.re += m.re * n.re;
-    sum.im += m.re * n.im;  //@ by_n for +=
-    sum.re -= m.im * n.im;  //@ by_both for -=
-    sum.im += m.im * n.re;  //@ by_m for +=
+    sum.re = fma(m.re, n.re, sum.re);
+    sum.im = fma(m.re, n.im, sum.im);  //@ n_im for n.im
+    sum.re = fma(-m.im, n.im, sum.re);  //@ square for -m.im
+    sum.im = fma(m.im, n.re, sum.im);  //@ m_im for m.im
 }
 
