@@ -155,6 +155,37 @@ Test(block_scales, are_chosen_where_the_device_has_them)
     }
 }
 
+/* A search meets the tiles that only the instruction leaves registers for. */
+Test(block_scales, are_in_the_space_with_large_tiles)
+{
+    static const struct {
+        tj_type type;
+        tj_scale scale;
+    } cases[] = {{TJ_E4M3, MX(BY_ROWS)}, {TJ_E2M1, MX(BY_ROWS)}, {TJ_E2M1, NV(BY_ROWS)}};
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+
+    cr_assert(eq(int, tj_device_named("sm_120", &facts, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(4096, 4096, 4096, cases[i].type);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_space *space;
+        bool is_met = false;
+
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.n.type = (int16_t)cases[i].type;
+        problem.p.type = TJ_BF16;
+        problem.scale[TJ_MATRIX_M] = problem.scale[TJ_MATRIX_N] = cases[i].scale;
+        cr_assert(eq(int, tj_space_create(&problem, &facts, tj_family_find("mma"), &space, &err), TJ_OK), "%s", err.message);
+        while (!is_met && tj_space_next(space, &config)) {
+            cr_assert(eq(int, tj_config_resolve(&problem, &config, &err), TJ_OK), "%s", err.message);
+            is_met = tj_config_get(&config, "scales") == 2 && tj_config_get(&config, "wm") == 64 &&
+                     tj_config_get(&config, "wn") == 64;
+        }
+        cr_expect(is_met, "case %zu", i);
+        tj_space_free(space);
+    }
+}
+
 Test(block_scales, says_which_problem_or_config_has_none)
 {
     static const struct {

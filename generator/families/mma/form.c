@@ -842,10 +842,12 @@ static bool is_on_sm_75(int32_t type)
 
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
-    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    tj_mma_shape s = tj_mma_shape_of(view, config);
     const int64_t tiles =
         tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
+    if (known <= SCALES && suits_instruction(view)) /* which has fewer sums, and no parts */
+        s.scales = TJ_MMA_SCALES_IN_INSTRUCTION;
     return check_type(view, NULL) != TJ_OK || (known > BM && tj_tile_is_oversized(s.bm, TJ_MMA_ROWS, view->j.extent)) ||
            (known > BN && tj_tile_is_oversized(s.bn, TJ_MMA_ROWS, view->l.extent)) ||
            (known > WN && check_tiles(view, &s, NULL) != TJ_OK) || (known > SCALES && check_scales(view, &s, NULL) != TJ_OK) ||
