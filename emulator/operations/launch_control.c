@@ -9,6 +9,7 @@
 #include "finding.h"
 #include "progress.h"
 #include "request.h"
+#include "tcgen05.h"
 
 enum { RESPONSE = 16 /* bytes */, TAKEN = 3 /* the word that tells */ };
 
@@ -113,7 +114,7 @@ static void get_index(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 const emu_form emu_launch_control_forms[] = {
     {TRY "{.-}.b128", "@ @", try_to_cancel, NULL, 0, D_OWN, 0, 0, 100},
-    {TRY "{*.multicast::cluster::all}.b128", "@ @", try_to_cancel, NULL, 0, D_OWN, 0, 0, EMU_ONLY + 100 + EMU_OR_110},
+    {TRY "{*.multicast::cluster::all}.b128", "@ @", try_to_cancel, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
     {TRY "{*.multicast::cluster::all}.b128", "@ @", try_to_cancel, NULL, 0, D_OWN, 0, 0, EMU_ONLY + 120},
     {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", "=p q", is_canceled, NULL, 0, 0, 0, 0, 100},
     {"clusterlaunchcontrol.query_cancel{*.get_first_ctaid::x,.get_first_ctaid::y,.get_first_ctaid::z}.b32.b128", "=w q",

@@ -316,19 +316,16 @@ static bool fetch_scales_of_a(statement *s)
     return true;
 }
 
-/* Fetch the scales of some columns of B as a block has them. */
+/* Fetch the scales of some columns of B as a block has them. With 64 rows, two quarters have those of each half. */
 static bool fetch_scales_of_b(statement *s, const emu_block *block, int first, int columns, emu_scales *to)
 {
     const int half = s->rows == 64 ? s->n / 2 : s->n;
+    const uint32_t all = s->rows == 64 ? 3 : 15;
     emu_tensor_memory *t = emu_tensor_columns(s->by.warp, s->by.inst, s->by.lane, block, s->scales_b,
                                               (uint32_t)(half + EMU_QUARTER - 1) / EMU_QUARTER);
 
     for (int i = 0; t && i < columns; i++)
-        read_scales(s, t, s->scales_b, (uint32_t)((first + i) % half), s->id_b,
-                    s->rows != 64      ? 15u
-                    : first + i < half ? 3u
-                                       : 12u,
-                    to->b[i]);
+        read_scales(s, t, s->scales_b, (uint32_t)((first + i) % half), s->id_b, all << (first + i) / half * 2, to->b[i]);
     return t != NULL;
 }
 
@@ -340,7 +337,7 @@ static uint32_t column_of(const statement *s, int n)
     return s->first + (uint32_t)(s->rows == 64 && s->by.blocks == 2 ? n % (s->n / 2) : n);
 }
 
-static bool is_upper(const statement *s, int n)
+static bool is_in_upper_half(const statement *s, int n)
 {
     return n >= s->n / 2;
 }
@@ -360,7 +357,7 @@ static void get_sums(statement *s, emu_tensor_memory *t, int row, int column, em
 
     for (int c = 0; c < p->n; c++)
         for (int r = 0; r < SLICE; r++) {
-            const uint32_t lane = lane_of(s, row + r, is_upper(s, column + c)), at = column_of(s, column + c);
+            const uint32_t lane = lane_of(s, row + r, is_in_upper_half(s, column + c)), at = column_of(s, column + c);
             if (s->adds)
                 find_unknown(s, t, at, lane, "adds to");
             p->c[r][c] = s->adds ? halved(s, t->value[at][lane] & mask) : 0;
@@ -371,7 +368,7 @@ static void put_sums(const statement *s, emu_tensor_memory *t, int b, int row, i
 {
     for (int c = 0; c < p->n; c++)
         for (int r = 0; r < SLICE; r++) {
-            const uint32_t lane = lane_of(s, row + r, is_upper(s, column + c)), at = column_of(s, column + c);
+            const uint32_t lane = lane_of(s, row + r, is_in_upper_half(s, column + c)), at = column_of(s, column + c);
             if (s->skipped[b][lane / 32] >> lane % 32 & 1)
                 continue;
             t->value[at][lane] = (uint32_t)p->d[r][c];
@@ -505,7 +502,6 @@ static void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     free(of_a);
 }
 
-#define GROUPS "{*.cta_group::1,.cta_group::2}"
 #define HALVES "{*.kind::f16,.kind::tf32}"
 #define FLOATS "{*.-,.-,.kind::f8f6f4}"
 #define BYTES "{*.-,.-,.-,.kind::i8}"
@@ -513,8 +509,7 @@ static void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define VECTORS "{*.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}"
 #define BLOCKS "{.-,.-,.-,.block16,.block32}"
 #define COLLECTOR "{.collector::a::fill,.collector::a::use,.collector::a::lastuse,.collector::a::discard}"
-#define MMA "tcgen05.mma" GROUPS
-#define DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
+#define MMA "tcgen05.mma" EMU_GROUPS
 #define FORM(form, operands, target)                                     \
     {                                                                    \
         form COLLECTOR, operands, multiply, NULL, 0, D_OWN, 0, 0, target \
@@ -524,10 +519,10 @@ static void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define ALL(form, rest, target) EITHER(form, rest, target), EITHER(form, "4w " rest, target), EITHER(form, "8w " rest, target)
 
 const emu_form emu_tcgen05_forms[] = {
-    ALL(MMA HALVES, "p N?", DATACENTER),
-    ALL(MMA FLOATS, "p", DATACENTER),
-    ALL(MMA BYTES, "p", DATACENTER + EMU_NOT_F),
-    EITHER(MMA SCALED BLOCKS, "@ @ p", DATACENTER),
-    EITHER(MMA SCALED VECTORS, "@ @ p", DATACENTER + EMU_NOT_F),
+    ALL(MMA HALVES, "p N?", EMU_DATACENTER),
+    ALL(MMA FLOATS, "p", EMU_DATACENTER),
+    ALL(MMA BYTES, "p", EMU_DATACENTER + EMU_NOT_F),
+    EITHER(MMA SCALED BLOCKS, "@ @ p", EMU_DATACENTER),
+    EITHER(MMA SCALED VECTORS, "@ @ p", EMU_DATACENTER + EMU_NOT_F),
     {0},
 };

@@ -3,7 +3,12 @@
 #ifndef EMU_TCGEN05_H
 #define EMU_TCGEN05_H
 
+#include "form.h"
 #include "tensor_memory.h"
+
+/** The targets that have tcgen05, and the modifier that its forms begin with: choice[0]. */
+#define EMU_DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
+#define EMU_GROUPS "{*.cta_group::1,.cta_group::2}"
 
 /** An instruction, its thread, and the blocks that execute it: of a pair, the one with an even rank first. */
 typedef struct emu_issued {

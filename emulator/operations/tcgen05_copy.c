@@ -202,14 +202,12 @@ static void commit(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-#define GROUPS "{*.cta_group::1,.cta_group::2}"
 #define SHAPES "{*.128x256b,.4x256b,.128x128b,.64x128b.warpx2::02_13,.64x128b.warpx2::01_23,.32x128b.warpx4}"
-#define COMMIT "tcgen05.commit" GROUPS ".mbarrier::arrive::one{.shared::cluster}"
-#define DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
+#define COMMIT "tcgen05.commit" EMU_GROUPS ".mbarrier::arrive::one{.shared::cluster}"
 
 const emu_form emu_tcgen05_copy_forms[] = {
-    {"tcgen05.cp" GROUPS SHAPES, "@ d", copy, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {COMMIT ".b64", "@", commit, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {COMMIT ".multicast::cluster.b64", "@ h", commit, NULL, 0, D_OWN, 0, 0, DATACENTER},
+    {"tcgen05.cp" EMU_GROUPS SHAPES, "@ d", copy, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
+    {COMMIT ".b64", "@", commit, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
+    {COMMIT ".multicast::cluster.b64", "@ h", commit, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
     {0},
 };

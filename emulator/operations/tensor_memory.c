@@ -4,8 +4,7 @@
 #include "finding.h"
 #include "request.h"
 #include "sums.h"
-
-enum { PAIR = 2 }; /* choice of cta_group::2 */
+#include "tcgen05.h"
 
 /* Read an operand that must be equal in all lanes. */
 static bool is_uniform(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, const char *what)
@@ -272,23 +271,25 @@ static void fence_after(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_tensor_settle(warp);
 }
 
-#define GROUPS "{*.cta_group::1,.cta_group::2}"
 #define TIMES "{*.x1,.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 #define SHAPES "{*.16x64b,.16x128b,.16x256b,.32x32b}"
 #define TWICE "{*.-,.-,.-,.-,.16x32bx2}"
-#define DATACENTER (EMU_ONLY + 100 + EMU_OR_110)
 
 const emu_form emu_tensor_memory_forms[] = {
-    {"tcgen05.alloc" GROUPS ".sync.aligned{.shared::cta}.b32", "@ w", allocate, NULL, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.dealloc" GROUPS ".sync.aligned.b32", "w w", deallocate, NULL, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.relinquish_alloc_permit" GROUPS ".sync.aligned", "", relinquish, NULL, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.ld.sync.aligned" SHAPES TIMES "{.pack::16b}.b32", "=&w @", NULL, choose_load, F_WARP, D_LATE, 0, 0, DATACENTER},
-    {"tcgen05.ld.sync.aligned" TWICE TIMES "{.pack::16b}.b32", "=&w @ N", NULL, choose_load, F_WARP, D_LATE, 0, 0, DATACENTER},
-    {"tcgen05.st.sync.aligned" SHAPES TIMES "{.unpack::16b}.b32", "@ &w", NULL, choose_store, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.st.sync.aligned" TWICE TIMES "{.unpack::16b}.b32", "@ N &w", NULL, choose_store, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.wait::ld.sync.aligned", "", wait_for_loads, NULL, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.wait::st.sync.aligned", "", wait_for_stores, NULL, F_WARP, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.fence::before_thread_sync", "", fence_before, NULL, 0, D_OWN, 0, 0, DATACENTER},
-    {"tcgen05.fence::after_thread_sync", "", fence_after, NULL, 0, D_OWN, 0, 0, DATACENTER},
+    {"tcgen05.alloc" EMU_GROUPS ".sync.aligned{.shared::cta}.b32", "@ w", allocate, NULL, F_WARP, D_OWN, 0, 0, EMU_DATACENTER},
+    {"tcgen05.dealloc" EMU_GROUPS ".sync.aligned.b32", "w w", deallocate, NULL, F_WARP, D_OWN, 0, 0, EMU_DATACENTER},
+    {"tcgen05.relinquish_alloc_permit" EMU_GROUPS ".sync.aligned", "", relinquish, NULL, F_WARP, D_OWN, 0, 0, EMU_DATACENTER},
+    {"tcgen05.ld.sync.aligned" SHAPES TIMES "{.pack::16b}.b32", "=&w @", NULL, choose_load, F_WARP, D_LATE, 0, 0,
+     EMU_DATACENTER},
+    {"tcgen05.ld.sync.aligned" TWICE TIMES "{.pack::16b}.b32", "=&w @ N", NULL, choose_load, F_WARP, D_LATE, 0, 0,
+     EMU_DATACENTER},
+    {"tcgen05.st.sync.aligned" SHAPES TIMES "{.unpack::16b}.b32", "@ &w", NULL, choose_store, F_WARP, D_OWN, 0, 0,
+     EMU_DATACENTER},
+    {"tcgen05.st.sync.aligned" TWICE TIMES "{.unpack::16b}.b32", "@ N &w", NULL, choose_store, F_WARP, D_OWN, 0, 0,
+     EMU_DATACENTER},
+    {"tcgen05.wait::ld.sync.aligned", "", wait_for_loads, NULL, F_WARP, D_OWN, 0, 0, EMU_DATACENTER},
+    {"tcgen05.wait::st.sync.aligned", "", wait_for_stores, NULL, F_WARP, D_OWN, 0, 0, EMU_DATACENTER},
+    {"tcgen05.fence::before_thread_sync", "", fence_before, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
+    {"tcgen05.fence::after_thread_sync", "", fence_after, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
     {0},
 };

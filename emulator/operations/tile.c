@@ -4,6 +4,7 @@
 #include "finding.h"
 #include "reduce.h"
 #include "request.h"
+#include "tcgen05.h"
 #include "tensormap.h"
 
 enum { TILE_ALIGNMENT = 128, CHUNK = 16, MOST_LINE = EMU_MOST_OF_BOX * 8 };
@@ -277,7 +278,6 @@ static void prefetch(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define DIMENSIONS "{*.1d,.2d,.3d,.4d,.5d}"
 #define ON_BARRIER ".mbarrier::complete_tx::bytes"
 #define HINT "{.L2::cache_hint}"
-#define PAIRS (EMU_ONLY + 100 + EMU_OR_110)
 #define PAIR "{*.cta_group::1,.cta_group::2}"
 #define LOAD "cp.async.bulk.tensor" DIMENSIONS "{*.shared::cluster.global,.shared::cta.global}{.tile}"
 #define LOAD_WIDE "cp.async.bulk.tensor" DIMENSIONS "{*.shared::cluster.global}{.tile}"
@@ -285,8 +285,8 @@ static void prefetch(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 const emu_form emu_tile_forms[] = {
     {LOAD ON_BARRIER HINT, "@ C @ H", load, NULL, 0, D_OWN, 0, 0, 90},
     {LOAD_WIDE ON_BARRIER ".multicast::cluster" HINT, "@ C @ h H", load, NULL, 0, D_OWN, 0, 0, 90},
-    {LOAD ON_BARRIER PAIR HINT, "@ C @ H", load, NULL, 0, D_OWN, 0, 0, PAIRS},
-    {LOAD_WIDE ON_BARRIER ".multicast::cluster" PAIR HINT, "@ C @ h H", load, NULL, 0, D_OWN, 0, 0, PAIRS},
+    {LOAD ON_BARRIER PAIR HINT, "@ C @ H", load, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
+    {LOAD_WIDE ON_BARRIER ".multicast::cluster" PAIR HINT, "@ C @ h H", load, NULL, 0, D_OWN, 0, 0, EMU_DATACENTER},
     {"cp.async.bulk.tensor" DIMENSIONS "{*.global.shared::cta}{.tile}.bulk_group" HINT, "C @ H", store, NULL, 0, D_OWN, 0, 0,
      90},
     {"cp.reduce.async.bulk.tensor" DIMENSIONS
