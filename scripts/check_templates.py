@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Is a template CUDA, rather than directives? And do templates and C agree about their parameters?
+"""Is a template CUDA, rather than directives? Do templates and C agree about their parameters, and does the page describe each?
 
     check_templates.py                  complain of a limit that is passed, and of a name that only one side knows
     check_templates.py --list           list the share of directives and the flags by file
     check_templates.py --self-test      is each fault found?
 
-Of the lines that are not blank, those with a directive (//@) are counted; of the names in conditions, different ones. A file of
+A parameter has a line in docs/templates.md; one of N may be told with that of M. Names in capitals are told by the comment where a
+template declares them. Of the lines that are not blank, those with a directive (//@) are counted; of the names in conditions, different ones. A file of
 at most SMALL_FILE lines may be a list of parts. A name counts as set if the generator's C has it as a string, or composes it.
 """
 import re
@@ -84,6 +85,19 @@ def compare(templates, c):
         f"generator/: no template reads {name}" for name in sorted(passed - known)]
 
 
+def untold(templates, c, page):
+    """Return the complaints about parameters that no line of a table of the page names."""
+    _, strings, composed = set_in(c)
+    told = {name for line in page.splitlines() if line.startswith("|") for code in re.findall(r"`([^`]+)`", line)
+            for name in re.findall(r"\w+", code)}
+    marked = "\n".join(line for text in templates.values() for line in text.splitlines() if "//@" in line)
+    names = read(marked)[3]
+    parameters = {name for name in names if re.search("[a-z]", name) and (name in strings or composed.fullmatch(name))}
+
+    return [f"docs/templates.md: no line of a table names {name}" for name in sorted(parameters)
+            if name not in told and renamed(name, {("m", "n")}) not in told]
+
+
 def measure(templates, total_percent, most_flags, file_percent, small_file):
     """Return the complaints about limits, and the table of --list."""
     rows = [(name, *read(text)[:3]) for name, text in templates.items()]
@@ -107,6 +121,7 @@ def self_test():
         'tj_template_set_flag(fill,\n "unread", 1); set_flag(params, letter, "array"); on = "wide"; tj_template_set(fill, "n_deep", "");'
 
     assert compare({"a.cu": text}, c) == ["a.cu: no C file sets unknown", "generator/: no template reads unread"], compare({"a.cu": text}, c)
+    assert untold({"a.cu": text}, c, "| `width`, `wide` | of `m_deep` |\n`tall`") == ["docs/templates.md: no line of a table names tall"]
     assert read(text)[:2] == (6, 5) and len(read(text)[2]) == 4, read(text)
     assert [len(measure({"a.cu": text}, *limits)[0]) for limits in [(84, 4, 84, 5), (83, 4, 84, 5), (84, 3, 84, 5), (84, 4, 83, 5), (84, 4, 83, 6)]] == [0, 1, 1, 1, 0]
 
@@ -119,7 +134,7 @@ def main():
     if "--self-test" in sys.argv:
         return self_test()
     faults, table = measure(templates, TOTAL_PERCENT, FLAGS, FILE_PERCENT, SMALL_FILE)
-    faults += compare(templates, c)
+    faults += compare(templates, c) + untold(templates, c, (root / "docs/templates.md").read_text())
     if "--list" in sys.argv:
         print("\n".join(table))
         return 0
