@@ -98,14 +98,14 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute tf32; "
-    "e2m1 by e2m1 along k, on sm_120a",
+    "f16, bf16, f64 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute tf32",
+    "e2m1 by e2m1 lies along k, and needs sm_120a",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
     "1 to 32 warps: one for each warp tile, and slice",
     "scales along k are for a multiple of the BK elements of a phase each, or BK is a multiple of those",
-    "scales=instruction: 8-bit floats with scales of e8m0 for 32 elements or without, and e2m1, also of e4m3 for 16; steps=4 "
-    "or 8",
+    "scales=instruction: 8-bit floats with scales of e8m0 for 32 elements of k or without; e2m1, also of e4m3 for 16",
+    "scales=instruction: load=ahead; with 8-bit floats steps=4 or 8; with e2m1 pack=none",
     "a thread has registers for at most 128 sums (of parts of k twice), for fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes (weights: 8 or 4) if each line begins at a multiple of them, else elements one by one",
