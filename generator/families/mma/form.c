@@ -82,8 +82,7 @@ static const tj_param params[] = {
     {"slices", "warps that share a tile and multiply parts of each phase, of as many steps: BK grows with them", 1, 8, 1, NULL,
      slices_tried},
     {"scales",
-     "scales along k multiply: sums, those of a part of k; instruction, the products, by the tensor cores of sm_120a, which "
-     "takes "
+     "scales along k multiply: sums, those of a part of k; instruction, the products, by the tensor cores of sm_120a, with "
      "ones for 8-bit floats without such scales",
      1, 2, 0, scales_choices, scales_tried},
     {"width", "most elements of M and N that one copy takes, as far as 16 bytes go; 1 asks for no alignment of them", 1, 16, 16,
