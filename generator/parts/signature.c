@@ -401,7 +401,7 @@ static bool print_outputs(const tj_problem *view, const tj_launch_step *step, bo
 bool tj_signature_reads(const tj_launch_form *form, tj_which which)
 {
     const tj_launch_step *const product = tj_product_step(form);
-    const int32_t callers = form->is_swapped ? tj_operand_across(which) : (int32_t)which;
+    const int32_t callers = form->is_swapped ? tj_operand_across((int)which) : (int32_t)which;
 
     for (int i = 0; i < product->arg_count; i++)
         if (product->arg[i].kind == TJ_ARG_POINTER && product->arg[i].index == callers)

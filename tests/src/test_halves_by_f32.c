@@ -238,7 +238,7 @@ Test(halves_by_f32, have_the_types_of_f32)
     problem.n.type = TJ_F32;
     problem = tj_problem_canonical(&problem);
     cr_expect(eq(int, problem.p.type, TJ_F32));
-    cr_expect(eq(int, problem.compute, TJ_COMPUTE_F32));
+    cr_expect(problem.compute == TJ_COMPUTE_F32);
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
         tj_config config = TJ_CONFIG_INIT;
 
