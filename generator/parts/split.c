@@ -201,7 +201,7 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
     if (view->epilogue.has_beta) {
         access = in_order(view, elements, p_bytes, view->c.stride);
         tj_traffic_add(&counts->load_c, &access);
-        counts->reduce.fma = tj_epilogue_fma(view) * matrix * view->batch;
     }
+    counts->reduce.fma = tj_epilogue_fma(view) * matrix * view->batch;
     tj_scales_count_in_order(view, &counts->reduce.load_scales);
 }

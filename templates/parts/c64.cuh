@@ -16,7 +16,7 @@ struct alignas(2 * sizeof(float)) c64 {
     //@ if has_alpha
     __device__ c64 &operator*=(c64 factor)
     {
-        return *this = {re * factor.re - im * factor.im, re * factor.im + im * factor.re};
+        return *this = {fma(re, factor.re, -im * factor.im), fma(re, factor.im, im * factor.re)};
     }
     //@ end
 };
@@ -24,7 +24,7 @@ struct alignas(2 * sizeof(float)) c64 {
 
 __device__ __forceinline__ c64 operator*(c64 a, c64 b)
 {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return {fma(a.re, b.re, -a.im * b.im), fma(a.re, b.im, a.im * b.re)};
 }
 
 __device__ __forceinline__ bool operator!=(c64 a, float real)

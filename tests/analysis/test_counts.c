@@ -645,6 +645,7 @@ static tj_problem problem_of(const row *r)
     problem.p.layout = r->with.p.layout;
     problem.m.order = r->with.m.order;
     problem.n.order = r->with.n.order;
+    problem.n.conjugated = r->with.n.conjugated;
     problem.m.transposed = r->with.m.transposed;
     problem.n.transposed = r->with.n.transposed;
     problem.epilogue.has_alpha = r->with.epilogue.has_alpha;
@@ -711,7 +712,8 @@ static void execute(tj_context *context, const row *r, kernel which, cuEmuCounte
     cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK, "%s: %s", r->config, err.message);
     cr_assert(tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK, "%s: %s", r->config, err.message);
     for (int i = 0; i < 4; i++) {
-        cr_assert(tj_buffer_create(context, (size_t)tj_problem_span(&strided, (tj_which)i) * 8 + 8, &buffer[i], &err) == TJ_OK);
+        cr_assert(tj_buffer_create(context, (size_t)tj_problem_span(&strided, (tj_which)i) * 16 + 8, &buffer[i], &err) ==
+                  TJ_OK);
         cr_assert(tj_buffer_fill(buffer[i], 0, &err) == TJ_OK);
     }
     x.m.address = operand(context, &problem, 0, buffer[0], &array[0]);
@@ -823,18 +825,26 @@ static bool stores_boxes(const tj_problem *problem, tj_config config)
     return strstr(text, "store=boxes") != NULL;
 }
 
-Test(counts, are_those_of_the_emulator)
+static tj_context *open_emulator(void)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    const tj_nvrtc *nvrtc;
     tj_context *context;
     tj_error err;
-    bool parts;
 
     cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
     options.driver = "emulator";
     options.cache_dir = "";
     cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
+    return context;
+}
+
+Test(counts, are_those_of_the_emulator)
+{
+    tj_context *const context = open_emulator();
+    const tj_nvrtc *nvrtc;
+    tj_error err;
+    bool parts;
+
     cr_assert(tj_host_nvrtc(&context->host, &nvrtc, &err) == TJ_OK, "%s", err.message);
     parts = 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc) >= 1301;
     cr_assert(ROWS >= 310);
@@ -895,6 +905,40 @@ Test(counts, are_those_of_the_emulator)
         fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64] + c.work[TJ_PIPE_F16];
         expect(r, "fused multiply-adds", fma / 2, counted.fma);
         expect(r, "flop", fma + c.sums + (c.splits == 1 ? factors_of(&problem) * c.store_p.elements : 0), counted.flops);
+    }
+    tj_context_free(context);
+}
+
+/* The emulator counts the two parts of an element on their own; bytes, requests and multiply-adds are those predicted. */
+Test(counts, of_complex_products_are_those_of_the_emulator)
+{
+    static const row complex_rows[] = {
+        {"naive:tile_width=16", 33, 18, 29, WITH(.m.type = TJ_C64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+        {"tiled:tile_width=16", 33, 18, 29, WITH(.m.type = TJ_C64, .epilogue.has_beta = 1)},
+        {"tiled:tile_width=8", 33, 18, 29, WITH(.m.type = TJ_C128, .n.layout = TJ_COL_MAJOR, .epilogue.has_alpha = 1)},
+        {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.m.type = TJ_C64, .epilogue.has_alpha = 1)},
+        {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.m.type = TJ_C64, .n.layout = TJ_COL_MAJOR, .n.conjugated = 1)},
+        {"simt:bm=32,bn=64,bk=8,tm=4,tn=4", 64, 32, 64, WITH(.m.type = TJ_C128, .epilogue.has_beta = 1)},
+    };
+    tj_context *const context = open_emulator();
+
+    for (size_t i = 0; i < sizeof complex_rows / sizeof complex_rows[0]; i++) {
+        const row *const r = &complex_rows[i];
+        const tj_problem problem = problem_of(r);
+        tj_config config = TJ_CONFIG_INIT;
+        cuEmuCounters counted;
+        tj_counts c;
+        tj_error err;
+
+        execute(context, r, PRODUCT, &counted);
+        cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK);
+        cr_assert(tj_count(&problem, &config, &c, &err) == TJ_OK, "%s: %s", r->config, err.message);
+        expect(r, "global load bytes", c.load_m.bytes + c.load_n.bytes + c.load_c.bytes, counted.global_load_bytes);
+        expect(r, "global load sectors", c.load_m.sectors + c.load_n.sectors + c.load_c.sectors, counted.global_load_sectors);
+        expect(r, "global store bytes", c.store_p.bytes, counted.global_store_bytes);
+        expect(r, "bytes of asynchronous copies", c.async_bytes, counted.async_bytes);
+        expect(r, "block barriers", c.barriers, counted.block_barriers);
+        expect(r, "fused multiply-adds", (c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64]) / 2, counted.fma);
     }
     tj_context_free(context);
 }

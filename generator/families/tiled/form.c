@@ -20,7 +20,7 @@ static const tj_param params[] = {
 
 static const char *const constraints[] = {
     "TILE_WIDTH * TILE_WIDTH <= 1024 threads",
-    "both tiles fit a block's shared memory: 2 * TILE_WIDTH * TILE_WIDTH * 8 bytes is at most 16 KiB",
+    "both tiles fit a block's shared memory: 2 * TILE_WIDTH * TILE_WIDTH * 16 bytes is at most 32 KiB",
     "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
     NULL,
 };
