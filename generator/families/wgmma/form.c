@@ -159,9 +159,7 @@ static const char *const constraints[] = {
     "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "types of 8 bits and tf32 lie along k, or are packed, or transposed: the tile's side is a multiple of BK then",
     "transpose=registers is for M of tf32 that lies across k, with release=late; N lies along k or is packed",
-    "transpose=registers is also for M of weights, or of f32, that lies along k: scales of 32, 64 or a multiple of 128 "
-    "elements "
-    "take it",
+    "transpose=registers is also for M of weights or f32 that lies along k; scales of 32, 64 or a multiple of 128",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a part of k are waited for",
     "scales along k are for compute f32_fp8, for 32, 64 or a multiple of 128 elements; no transpose",
