@@ -2,6 +2,7 @@
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/invariant 160 1 small; cost: 100 */
 /* tier: change; run: emulator/invariant_turns turns f32 bf16; sanitizers: nightly (minutes of numbers); cost: 100 */
+/* tier: change; run: emulator/invariant_digests digests; cost: 100 */
 /* tier: nightly; run: emulator/invariant_every every; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/invariant_more 1500 2 small; sanitizers: never (minutes of numbers) */
 /*
@@ -9,6 +10,7 @@
  * product that has this row of M: PAIRS pairs of a row that was computed in one call of many rows, and the same row alone or
  * among others, in a batch, in groups, masked or gathered, by the config that the library chooses or by another one.
  * invariant every [KIND]...: the same for every number of rows from 1 to ROWS, in each form, by one config after the other.
+ * invariant digests: the bits of each kind are those that another device of its class, or the emulator, gave.
  * invariant turns [KIND]...: the same, in one form after the other.
  *
  * The numbers have such different magnitudes that another order of sums gives other bits, which is tested first.
@@ -77,20 +79,21 @@ static const struct kind {
     tj_compute compute;
     scaled scales;
     const char *const *configs;
+    uint64_t digest;   /* of ROWS rows, on sm_90 */
     const char *other; /* a config of another order, whose sums differ; NULL: few sums differ, or none */
 } kinds[] = {
-    {"f32", TJ_F32, TJ_F32, 0, 0, NOT, chain, "simt:bm=16,bn=32,bk=16,tm=4,tn=4,slices=2"},
-    {"f16", TJ_F16, TJ_F16, TJ_F32, 0, NOT, tensor, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
-    {"bf16", TJ_BF16, TJ_BF16, TJ_F32, 0, NOT, tensor, "mma:bm=32,bn=32,wm=16,wn=16,slices=2"},
-    {"f64", TJ_F64, TJ_F64, 0, 0, NOT, chain, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
-    {"tf32", TJ_F32, TJ_F32, 0, TJ_COMPUTE_TF32, NOT, tensor, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
-    {"e4m3", TJ_E4M3, TJ_E4M3, 0, 0, EACH, tensor, NULL},
-    {"e5m2", TJ_E5M2, TJ_E5M2, TJ_BF16, 0, NOT, tensor, NULL},
-    {"blocks", TJ_E4M3, TJ_E4M3, TJ_BF16, 0, ALONG_K, tensor, NULL},
-    {"s8", TJ_S8, TJ_S8, TJ_F32, 0, EACH, whole, NULL},
-    {"bf16_s8", TJ_BF16, TJ_S8, TJ_F32, 0, EACH, tensor, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
-    {"f16_s4", TJ_F16, TJ_S4, TJ_F32, 0, ALONG_K, tensor, NULL},
-    {"f32_s8", TJ_F32, TJ_S8, 0, 0, EACH, chain, NULL},
+    {"f32", TJ_F32, TJ_F32, 0, 0, NOT, chain, 0x95cdf2d7dba6ff29, "simt:bm=16,bn=32,bk=16,tm=4,tn=4,slices=2"},
+    {"f16", TJ_F16, TJ_F16, TJ_F32, 0, NOT, tensor, 0xefd5e47e6eadd950, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
+    {"bf16", TJ_BF16, TJ_BF16, TJ_F32, 0, NOT, tensor, 0x0730fa560d997753, "mma:bm=32,bn=32,wm=16,wn=16,slices=2"},
+    {"f64", TJ_F64, TJ_F64, 0, 0, NOT, chain, 0x4b24d2a774aec06e, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
+    {"tf32", TJ_F32, TJ_F32, 0, TJ_COMPUTE_TF32, NOT, tensor, 0x3372492ff093c5ee, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
+    {"e4m3", TJ_E4M3, TJ_E4M3, 0, 0, EACH, tensor, 0xad28fda8cfab8c91, NULL},
+    {"e5m2", TJ_E5M2, TJ_E5M2, TJ_BF16, 0, NOT, tensor, 0xfbf1142975db3f68, NULL},
+    {"blocks", TJ_E4M3, TJ_E4M3, TJ_BF16, 0, ALONG_K, tensor, 0xed4ab6d0bf86f7ea, NULL},
+    {"s8", TJ_S8, TJ_S8, TJ_F32, 0, EACH, whole, 0xb354a8b23998a1d0, NULL},
+    {"bf16_s8", TJ_BF16, TJ_S8, TJ_F32, 0, EACH, tensor, 0x3f38019bf23d4aca, "mma:bm=32,bn=32,wm=16,wn=16,splits=3"},
+    {"f16_s4", TJ_F16, TJ_S4, TJ_F32, 0, ALONG_K, tensor, 0x2701cb190736dcda, NULL},
+    {"f32_s8", TJ_F32, TJ_S8, 0, 0, EACH, chain, 0xd300bb86d8e8c59c, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -470,6 +473,39 @@ static void walk_every(tj_context *context, const struct kind *kind, int in_turn
     drop_subject(&s);
 }
 
+/* FNV-1a */
+static uint64_t digest(const char *bytes, size_t count)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Print the digest of the rows of each kind, and compare it: with any device, or with those whose tensor cores add as Hopper's do. */
+static void compare_digests(tj_context *context)
+{
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_error err = {TJ_OK, ""};
+    subject s;
+
+    if (!expect(tj_device_current(context, &facts, &err) == TJ_OK, "the device: %s", err.message))
+        return;
+    for (size_t i = 0; i < KINDS; i++) {
+        random_state = i;
+        if (make_subject(context, &kinds[i], 320, 40, 0, &s)) {
+            const uint64_t found = digest(s.expected, ROWS * s.p_row);
+
+            printf("%-8s %016llx\n", kinds[i].name, (unsigned long long)found);
+            if (kinds[i].configs != tensor || facts.cc_major == 9)
+                expect(found == kinds[i].digest, "%s: the digest is %016llx, and was %016llx on another device", kinds[i].name,
+                       (unsigned long long)found, (unsigned long long)kinds[i].digest);
+        }
+        drop_subject(&s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const int in_turns = argc > 1 && strcmp(argv[1], "turns") == 0,
@@ -486,6 +522,8 @@ int main(int argc, char **argv)
             if (is_asked)
                 walk_every(context, &kinds[i], in_turns);
         }
+    } else if (argc > 1 && strcmp(argv[1], "digests") == 0) {
+        compare_digests(context);
     } else {
         draw_pairs(context, argc > 1 ? atoi(argv[1]) : 5000, argc > 3 && strcmp(argv[3], "small") == 0);
     }

@@ -102,6 +102,7 @@ run_program gpu_proving 60 '^gpu/|proof says'
 run_drawn gpu_epilogues 240 '^gpu/|^largest' "${EPILOGUES:-224}"
 run_drawn gpu_products 300 '^gpu/' "${CASES:-800}"
 run_drawn gpu_invariant 300 '^gpu/|^invariant' "${ROWS:-5000}"
+run_program gpu_invariant 60 '^gpu/' digests
 run_program gpu_space 400 '^gpu/' "${PAIRS:-5000}" "$seed"
 if space=$(find_program gpu_space); then
     run gpu_space_all 400 '^gpu/' "$space" all 33x40x35 33x17x35x2:f16 17x33x9:f64
