@@ -22,6 +22,7 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "invariant.h"
 #include "check.h"
 #include "combined.h"
 #include "expression.h"
@@ -48,6 +49,7 @@ typedef struct resolved {
     tj_factor factor[TJ_FACTORS];   /* scales and zero points */
     const int64_t *k_offsets;       /* of groups along k; NULL: none */
     const void *offsets;            /* of groups, which are computed one by one; n and its scales are then of one group */
+    tj_type chain;                  /* invariant rows: of the one sum that is right, whose epilogue is a formula; 0: none is */
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* number of roundings from products to P's type */
     long double least_along_k;      /* the least scale of M along k times that of N, but at most 1 */
@@ -147,6 +149,19 @@ static void set_errors(resolved *request)
     request->p_limits = tj_number_limits_of((tj_type)c->p.type);
 }
 
+/*
+ * Return the type in which a right sum is rounded, if an invariant leaves one right value for each element: products are added in a
+ * chain, and the formula's operations are pinned. An expression is judged by its bound, as its functions have one.
+ */
+static tj_type chain_of(const tj_problem *c)
+{
+    const bool has_whole = tj_scale_of(c, TJ_MATRIX_M)->whole || tj_scale_of(c, TJ_MATRIX_N)->whole;
+    const bool is_pinned = tj_sum_order_of(c) == TJ_SUMS_IN_CHAIN && c->epilogue.expression.nodes == 0 && tj_scale_k(c) == 0 &&
+                           !has_whole && !tj_is_finished(c);
+
+    return is_pinned ? (tj_type)tj_compute_facts_of(c->compute)->sum : TJ_TYPE_DEFAULT;
+}
+
 static tj_status resolve(const tj_request *asked, const tj_host_operands *operands, const void *p, int threads,
                          resolved *request, tj_error *err)
 {
@@ -177,6 +192,7 @@ static tj_status resolve(const tj_request *asked, const tj_host_operands *operan
     request->offsets = operands->offsets;
     if (tj_has_offsets(&c) && tj_groups_check(&c, 0, operands->offsets, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
+    request->chain = chain_of(&c);
     set_errors(request);
     request->least_along_k = request->most_along_k = 1.0L; /* until the scales are known to exist */
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
@@ -222,6 +238,7 @@ static tj_product product_of(const resolved *request, row_range of, int64_t row_
         .batch = request->problem.batch,
         .row_count = row_count,
         .with_magnitude = with_magnitude,
+        .chain = request->chain,
         .workers = request->threads,
         .visit = visit,
         .payload = payload,
@@ -421,6 +438,24 @@ static element part_at(const resolved *request, const tj_tile *tile, int r, int 
     return e;
 }
 
+/* Return the value of alpha * scale_m * scale_n * sum + beta * C with the operations of a kernel whose sums are a chain. */
+static double value_of_chain(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    const bool is_f64 = request->chain == TJ_F64;
+    const double factor[] = {(double)tj_factor_of_sum(&request->factor[TJ_MATRIX_M], tile->batch, tile->rows[r]),
+                             (double)tj_factor_of_sum(&request->factor[TJ_MATRIX_N], tile->batch, tile->first_col + c),
+                             request->alpha[0]};
+    double value = tile->chain[r * TJ_TILE_COLS + c] + 0.0; /* never -0 */
+
+    for (size_t i = 0; i < sizeof factor / sizeof factor[0]; i++)
+        value = is_f64 ? value * factor[i] : (double)((float)value * (float)factor[i]);
+    if (!request->reads_c)
+        return value;
+    const double old = read_c(request, tile, r, c), beta = request->beta[0];
+
+    return is_f64 ? fma(beta, old, value) : (double)fmaf((float)beta, (float)old, (float)value);
+}
+
 /* Return the element of P that begins at column c of the tile, or one of the parts of a complex one. */
 static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
@@ -440,6 +475,8 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
         e.magnitude += fabsl((long double)request->beta[0] * (long double)old);
         e.is_special |= !isfinite(old) || !isfinite(request->beta[0]);
     }
+    if (tile->chain && isfinite(e.value))
+        e.value = (long double)value_of_chain(request, tile, r, c);
     if (!request->blocks && !request->combined) {
         e.value = tj_saturate((tj_type)request->problem.p.type, e.value);
         return e;
@@ -473,6 +510,12 @@ static double judge(const resolved *request, const element *e, double p)
         return fmax(tj_judge_stored(e->bounded, (tj_type)request->problem.p.type, 1, p), e->outputs);
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
+    if (request->chain && isfinite(e->value)) {
+        double right;
+
+        tj_write_number((tj_type)request->problem.p.type, &right, 0, e->value);
+        return p == tj_read_number((tj_type)request->problem.p.type, &right, 0) ? 0.0 : INFINITY;
+    }
     if (is_special_by_a_scale(request, e))
         return !isfinite(p) || !isfinite(overflow) || tj_facts_of(request->problem.p.type)->is_integer ? 0.0 : INFINITY;
     if (e->is_special) { /* a NaN or an infinity stays one of the two, or becomes the limit of a type without infinity */

@@ -46,6 +46,7 @@ typedef struct workspace {
     _Alignas(64) double sum[TJ_TILE_ROWS * TJ_TILE_COLS];
     _Alignas(64) double rest[TJ_TILE_ROWS * TJ_TILE_COLS];
     _Alignas(64) double magnitude[TJ_TILE_ROWS * TJ_TILE_COLS];
+    _Alignas(64) double chain[TJ_TILE_ROWS * TJ_TILE_COLS];
     int64_t rows[TJ_TILE_ROWS];
     bool row_special[TJ_TILE_ROWS], col_special[TJ_TILE_COLS];
 } workspace;
@@ -119,9 +120,30 @@ static inline __attribute__((always_inline)) void multiply_compensated(workspace
         }
 }
 
-static inline __attribute__((always_inline)) void multiply(workspace *w, int row_count, int col_count, int step, bool is_f64,
-                                                           bool with_magnitude)
+/* chain = m . n + chain, rounded after each product, as a kernel of TJ_SUMS_IN_CHAIN does. Elements next to f32 are f32 too. */
+static inline __attribute__((always_inline)) void multiply_in_chain(workspace *w, int row_count, int col_count, int step,
+                                                                    bool is_f64)
 {
+    for (int r = 0; r < row_count; r++)
+        for (int i = 0; i < step; i++) {
+            const double m = w->m[r * TJ_TILE_STEP + i];
+            const double *const n = &w->n[i * TJ_TILE_COLS];
+            double *const chain = &w->chain[r * TJ_TILE_COLS];
+
+            if (is_f64)
+                for (int c = 0; c < col_count; c++)
+                    chain[c] = fma(m, n[c], chain[c]);
+            else
+                for (int c = 0; c < col_count; c++)
+                    chain[c] = (double)fmaf((float)m, (float)n[c], (float)chain[c]);
+        }
+}
+
+static inline __attribute__((always_inline)) void multiply(workspace *w, int row_count, int col_count, int step, bool is_f64,
+                                                           bool with_magnitude, tj_type chain)
+{
+    if (chain)
+        multiply_in_chain(w, row_count, col_count, step, chain == TJ_F64);
     if (is_f64)
         multiply_compensated(w, row_count, col_count, step);
     else if (with_magnitude)
@@ -130,20 +152,20 @@ static inline __attribute__((always_inline)) void multiply(workspace *w, int row
         multiply_plain(w, row_count, col_count, step, false);
 }
 
-static void multiply_any(workspace *w, int row_count, int col_count, int step, bool is_f64, bool with_magnitude)
+static void multiply_any(workspace *w, int row_count, int col_count, int step, bool is_f64, bool with_magnitude, tj_type chain)
 {
-    multiply(w, row_count, col_count, step, is_f64, with_magnitude);
+    multiply(w, row_count, col_count, step, is_f64, with_magnitude, chain);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) static void multiply_avx2(workspace *w, int row_count, int col_count, int step, bool is_f64,
-                                                              bool with_magnitude)
+                                                              bool with_magnitude, tj_type chain)
 {
-    multiply(w, row_count, col_count, step, is_f64, with_magnitude);
+    multiply(w, row_count, col_count, step, is_f64, with_magnitude, chain);
 }
 #endif
 
-typedef void (*multiply_fn)(workspace *, int, int, int, bool, bool);
+typedef void (*multiply_fn)(workspace *, int, int, int, bool, bool, tj_type);
 
 static multiply_fn pick_multiply(void)
 {
@@ -279,6 +301,7 @@ static void compute_tile(const tiled_run *run, worker *self, int64_t batch, int 
         .sum = w->sum,
         .rest = is_f64 ? w->rest : NULL,
         .magnitude = p->with_magnitude ? w->magnitude : NULL,
+        .chain = p->chain ? w->chain : NULL,
         .row_special = w->row_special,
         .col_special = w->col_special,
     };
@@ -286,6 +309,7 @@ static void compute_tile(const tiled_run *run, worker *self, int64_t batch, int 
     memset(w->sum, 0, used);
     memset(w->rest, 0, used);
     memset(w->magnitude, 0, used);
+    memset(w->chain, 0, used);
     memset(w->row_special, 0, sizeof w->row_special);
     memset(w->col_special, 0, sizeof w->col_special);
     const int64_t begin = p->k_offsets ? p->k_offsets[batch] : 0, end = p->k_offsets ? p->k_offsets[batch + 1] : p->k;
@@ -295,7 +319,7 @@ static void compute_tile(const tiled_run *run, worker *self, int64_t batch, int 
 
         pack_m(p, w, batch, row_count, first, step);
         pack_n(p, w, batch, first_col, col_count, first, step);
-        run->multiply(w, row_count, col_count, step, is_f64, p->with_magnitude);
+        run->multiply(w, row_count, col_count, step, is_f64, p->with_magnitude, p->chain);
     }
     p->visit(&tile, self->index, p->payload);
 }

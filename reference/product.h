@@ -50,6 +50,7 @@ typedef struct tj_tile {
     const double *sum;       /* M . N */
     const double *rest;      /* the compensation of sum, f64 only, else NULL */
     const double *magnitude; /* |M| . |N|, or NULL if not wanted */
+    const double *chain;     /* M . N by one multiply-add of the sum's type after the other, or NULL if not wanted */
     const bool *row_special; /* the row of M has a NaN or an infinity */
     const bool *col_special; /* the column of N has one */
 } tj_tile;
@@ -66,7 +67,8 @@ typedef struct tj_product {
     int64_t row_count;        /* rows of P to compute, batch included: all, or evenly spread ones */
     const int64_t *rows;      /* of the one product: the row_count rows to compute, counted as first_row is; NULL: as above */
     bool with_magnitude;
-    int workers; /* at least 1; the number of distinct `worker` arguments */
+    tj_type chain; /* TJ_F32 or TJ_F64: the type in which the sums of a chain are rounded; 0: there are none */
+    int workers;   /* at least 1; the number of distinct `worker` arguments */
     tj_tile_fn visit;
     void *payload;
 } tj_product;

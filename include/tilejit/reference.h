@@ -96,6 +96,11 @@ typedef struct tj_check_report {
  * in a part of 128. With TJ_COMPUTE_S32 sums are exact, and wrap: if P is an integer and nothing scales, P must be exactly R,
  * else n is 6, and a P of integers may be off by 1/2 more, for its last rounding.
  *
+ * With invariant rows (tj_problem.invariant) whose products are added one by one, in f32 or f64, an element has one right value:
+ * the chain of multiply-adds, times its scales and alpha, plus beta * C by one more. P must be that, rounded once, and
+ * tj_reference_product stores it. Expressions, scales along k or of a whole matrix, and a P that is finished later (scales of P,
+ * combined rows) are compared by their bound, as are sums of tensor cores.
+ *
  * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function, by
  * its values at both ends of the interval, by the product rule; each operation adds its own rounding. If rounding may let a
  * kernel take the other branch of a select, the bound includes both branches. If no bound exists, as for a quotient whose

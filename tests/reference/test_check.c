@@ -72,6 +72,31 @@ static tj_check_report check(const sample *s)
     return report;
 }
 
+/* Invariant rows leave one right value: a neighbour of it, which the bound admits, does not pass. */
+Test(check, passes_the_one_value_of_an_invariant_row)
+{
+    static const int of[][2] = {{TJ_F32, TJ_F32}, {TJ_F64, TJ_F64}, {TJ_F32, TJ_F16}};
+
+    for (size_t i = 0; i < 3; i++) {
+        sample s = make_sample(9, 500, 11, of[i][0], of[i][1]);
+        const double right = tj_read_number(s.out, s.p, 40);
+        void *const stored = calloc(9 * 11, 8);
+        tj_error err = {0};
+
+        s.problem.invariant = TJ_INVARIANT_ROWS;
+        cr_expect(eq(int, check(&s).passed, 1), "types %zu", i);
+        cr_assert(eq(int, tj_reference_product(&s.problem, &s.operands, stored, 2, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, memcmp(stored, s.p, 9 * 11 * tj_type_bytes(s.out)), 0), "types %zu: the product is another", i);
+        tj_write_number(s.out, s.p, 40, (long double)right * (1.0L + 2.0L * tj_number_limits_of(s.out)->unit_roundoff));
+        cr_assert(ne(dbl, tj_read_number(s.out, s.p, 40), right));
+        cr_expect(eq(int, check(&s).passed, 0), "types %zu: a neighbour passes", i);
+        s.problem.invariant = TJ_INVARIANT_NOTHING;
+        cr_expect(eq(int, check(&s).passed, 1), "types %zu: the bound does not admit a neighbour", i);
+        drop_sample(&s);
+        free(stored);
+    }
+}
+
 static const int dtypes[][2] = {{TJ_F32, TJ_F32}, {TJ_F64, TJ_F64},   {TJ_F16, TJ_F16},  {TJ_F16, TJ_F32},
                                 {TJ_F32, TJ_F16}, {TJ_BF16, TJ_BF16}, {TJ_BF16, TJ_F32}, {TJ_F32, TJ_BF16}};
 
