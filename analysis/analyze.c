@@ -8,7 +8,7 @@
 #include "estimate.h"
 #include "family.h"
 #include "settle.h"
-#include "share.h"
+#include "part_of_device.h"
 #include "sized.h"
 #include "targets.h"
 

@@ -6,7 +6,7 @@
 #include "estimate.h"
 #include "family.h"
 #include "settle.h"
-#include "share.h"
+#include "part_of_device.h"
 #include "targets.h"
 
 /* Check the limits that occupancy does not: the target's features, and the static part of shared memory. */

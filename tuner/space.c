@@ -7,7 +7,7 @@
  */
 #include "space.h"
 #include "settle.h"
-#include "share.h"
+#include "part_of_device.h"
 #include "targets.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@
 #include "list_table.h"
 #include "memory.h"
 #include "operand_table.h"
-#include "share.h"
+#include "part_of_device.h"
 
 /** The parts of an image that a loader needs. All borrowed, for the duration of the call. */
 typedef struct tj_code {

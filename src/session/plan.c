@@ -20,7 +20,7 @@
 #include "packed.h"
 #include "proof.h"
 #include "settle.h"
-#include "share.h"
+#include "part_of_device.h"
 
 /* Its texts, its image, and its code on the device, which takes about what the file of it takes. */
 static int64_t count_bytes(const tj_plan *plan)

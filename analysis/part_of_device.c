@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "share.h"
+#include "part_of_device.h"
 
 #include "checked.h"
 #include "error.h"

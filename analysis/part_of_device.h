@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share: how many multiprocessors of a device the launches of a problem occupy.
+ * part_of_device: how many multiprocessors of a device the launches of a problem occupy.
  */
-#ifndef TJ_ANALYSIS_SHARE_H
-#define TJ_ANALYSIS_SHARE_H
+#ifndef TJ_ANALYSIS_PART_OF_DEVICE_H
+#define TJ_ANALYSIS_PART_OF_DEVICE_H
 
 #include <stdbool.h>
 
