@@ -252,6 +252,8 @@ static const golden rows[] = {
     {"wgmma/by_f32.diff", "wgmma:swap=yes,cluster=m2,bn=64,bm=128",
      PROBLEM(FIXED(4096), FIXED(7168), FIXED(256), .m.type = TJ_BF16, .n.type = TJ_F32, .n.layout = TJ_COL_MAJOR)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
+    {"mma/c128.diff", "mma:bm=32,bn=32,wm=16,wn=16",
+     PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .m = {.type = TJ_C128, .conjugated = 1})},
     {"mma/f64_passed.diff", "mma:bm=64,bn=64,wm=32,wn=32,stages=4",
      PROBLEM(ANY(0), ANY(2), ANY(2), .m.type = TJ_F64, .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 3)},
     {"mma/split.diff", "mma:bm=64,bn=64,splits=12,group=8",

@@ -49,6 +49,36 @@ Test(complex_numbers, each_family_multiplies_conjugates_in_any_layout)
     }
 }
 
+/* c128 by tensor cores for f64: four products of the parts of fragments. */
+Test(complex_numbers, tensor_cores_multiply_parts)
+{
+    static const char *const configs[] = {"mma:bm=32,bn=32,wm=16,wn=16",
+                                          "mma:bm=32,bn=32,wm=16,wn=16,splits=2",
+                                          "mma:bm=32,bn=32,wm=32,wn=16,load=needed",
+                                          "mma:bm=32,bn=32,wm=16,wn=16,slices=2",
+                                          "mma:bm=32,bn=32,wm=16,wn=16,copy=registers,width=1",
+                                          "mma"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned i = 0; i < 24 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(i % 4 == 3 ? 64 : 33, 70, i % 4 == 3 ? 64 : 45, TJ_C128);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.m.conjugated = i / 2 % 2;
+        problem.n.conjugated = i / 3 % 2;
+        problem.m.layout = i % 2;
+        problem.n.layout = i / 4 % 2;
+        problem.p.layout = i / 5 % 2;
+        problem.batch = i % 7 == 3 ? 3 : 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = i % 3 == 0;
+        options.alpha_im = options.beta_im = 1;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %u", configs[i % 6], i);
+        expect_right_product(&problem, configs[i % 6], &options, label);
+    }
+}
+
 /* Groups, rows by an index, and rows that are scattered: whatever moves elements whole. */
 Test(complex_numbers, rows_lie_as_those_of_real_products)
 {
@@ -104,7 +134,7 @@ Test(complex_numbers, kernels_are_chosen_and_proven)
 
 Test(complex_numbers, other_families_refuse_them)
 {
-    static const char *const others[] = {"mma", "skinny", "strip", "thin", "wgmma", "planes", "small_batch", "wgmma_planes"};
+    static const char *const others[] = {"skinny", "strip", "thin", "wgmma", "planes", "small_batch", "wgmma_planes"};
 
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -115,6 +145,12 @@ Test(complex_numbers, other_families_refuse_them)
         cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", others[i]);
         expect_said("takes no complex numbers, and M is c64: use the family tiled");
     }
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_C64);
+    tj_config config = TJ_CONFIG_INIT;
+
+    cr_assert(eq(int, tj_config_parse("mma", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("mma has no tensor cores for c64, whose parts are f32: use c128, or the family simt");
 }
 
 /* beta is 0 only if both of its parts are: then C is not read. */

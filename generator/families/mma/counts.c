@@ -22,7 +22,7 @@ enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4 };
 
 int32_t tj_mma_pipe(const tj_problem *view, const tj_mma_shape *s)
 {
-    static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64};
+    static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64, [16] = TJ_PIPE_TENSOR_F64};
 
     const int32_t type = tj_leading_type(view->m.type, view->n.type);
 
@@ -110,7 +110,7 @@ static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32
                                                    : line % 8;
 
     if (t->load == TJ_MMA_ELEMENTS)
-        return (int64_t)(line * t->pitch + (bytes == 8 ? element ^ line % 4 * 4 : element)) * bytes;
+        return (int64_t)(line * t->pitch + (bytes >= 8 ? element ^ line % 4 * 4 : element)) * bytes;
     return (int64_t)(line * chunks + (element / chunk ^ reader / (8 / turns) % turns)) * TJ_MMA_CHUNK + element % chunk * bytes;
 }
 

@@ -97,7 +97,8 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute tf32",
+    "f16, bf16, f64, c128 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute "
+    "tf32",
     "e2m1 by e2m1 lies along k, and needs sm_120a",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
@@ -125,7 +126,7 @@ tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
                       v[PACK], v[LOAD], v[SLICES], v[SCALES], v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
 
     s.element_bytes = bytes;
-    s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes * (tj_mma_is_fp4(view) ? 2 : 1);
+    s.k_step = bytes >= 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes * (tj_mma_is_fp4(view) ? 2 : 1);
     s.slices = s.slices > 0 ? s.slices : 1; /* not settled yet */
     s.slice_k = s.steps * s.k_step;
     s.bk = s.slices * s.slice_k;
@@ -194,7 +195,7 @@ static void choose_copy(const tj_problem *view, const tj_mma_shape *s, bool is_m
 
 static tj_mma_load load_of(int32_t bytes, bool along_k)
 {
-    if (bytes == 8)
+    if (bytes >= 8)
         return TJ_MMA_ELEMENTS;
     if (along_k)
         return TJ_MMA_WHOLE;
@@ -340,7 +341,9 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
 {
     const int32_t sums = tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
     const int32_t fragments =
-        (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 || loads_words(view, s) ? 2 : 1);
+        (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes >= 8  ? s->element_bytes / 4
+                                                               : loads_words(view, s) ? 2
+                                                                                      : 1);
 
     const int32_t scales = tj_mma_scales_products(s) ? 2 * tj_mma_scale_words(view, s) * (s->wm + s->wn + WARP) / WARP : 0;
 
@@ -428,6 +431,9 @@ static tj_status check_type(const tj_problem *view, tj_error *err)
             "family mma multiplies 4 bits by 4 bits for e2m1, both along k, with an even k and scales of e8m0 for 32 "
             "elements or e4m3 for 16, or none: use the family %s",
             TJ_SAFE_FAMILY->name);
+    if (status == TJ_OK && view->m.type == TJ_C64)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family mma has no tensor cores for c64, whose parts are f32: use c128, or the family simt");
     if (status != TJ_OK || view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
         return status;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -743,11 +749,13 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     s = tj_mma_shape_of(view, config);
     for (int edge = BM; edge <= BN; edge++)
         if (v[edge] == 0)
-            v[edge] = tj_sum_bytes(view) == 8 ? 64 : 128;
+            v[edge] = tj_sum_bytes(view) >= 8 ? 64 : 128;
     if (v[WM] == 0)
-        v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
+        v[WM] = warp_edge(v[BM], tj_sum_bytes(view) >= 8 ? 32 : 64);
     if (v[WN] == 0)
-        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 || tj_mma_part_k(view, &s) > 0 ? 32 : 64);
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 16                                 ? 16
+                                 : tj_sum_bytes(view) == 8 || tj_mma_part_k(view, &s) > 0 ? 32
+                                                                                          : 64);
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
@@ -819,7 +827,7 @@ static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
 
-    if (s.slices > 1 || s.splits > 1 || tj_mma_scales_products(&s))
+    if (s.slices > 1 || s.splits > 1 || tj_mma_scales_products(&s) || tj_is_complex(view))
         return TJ_SUMS_OWN;
     return s.element_bytes == 8 ? TJ_SUMS_IN_CHAIN : TJ_SUMS_BY_TENSOR_CORES;
 }
@@ -938,7 +946,7 @@ static const char *place_file(const tj_mma_tile *t)
     if (tj_mma_keeps_weights(t))
         return "mma/place_weights.cuh";
     if (t->load == TJ_MMA_ELEMENTS)
-        return t->bytes == 8 ? "mma/place_f64.cuh" : "mma/place_padded.cuh";
+        return t->bytes >= 8 ? "mma/place_f64.cuh" : "mma/place_padded.cuh";
     return t->load == TJ_MMA_BYTES ? "mma/place_bytes.cuh" : "mma/place_swizzled.cuh";
 }
 
@@ -1244,15 +1252,16 @@ static void describe_slices(const tj_mma_shape *s, bool is_fp4, tj_template_para
 /* The part with the product of the tensor cores. On sm_75 a source without asynchronous copies multiplies a chunk at a time. */
 static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
-    static const char *const shape[] = {[1] = "m16n8k32", [2] = "m16n8k16", [4] = "m16n8k8", [8] = "m16n8k8"};
+    static const char *const shape[] = {[1] = "m16n8k32", [2] = "m16n8k16", [4] = "m16n8k8"};
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
     const bool by_chunks = is_on_sm_75(tj_widened_type(view, TJ_MATRIX_M)) && !has_async_copies(view, s);
-    const bool integers = sum[0] == 's', f64 = s->element_bytes == 8;
+    const bool integers = sum[0] == 's', f64 = s->element_bytes >= 8;
     const bool is_fp8 = tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)), truncates = view->compute == TJ_COMPUTE_F32_FP8;
     char two[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set(fill, "multiply_add",
                     tj_mma_scales_products(s)                                 ? "parts/multiply_scaled.cuh"
+                    : tj_is_complex(view)                                     ? "parts/multiply_c128.cuh"
                     : f64                                                     ? "parts/multiply_f64.cuh"
                     : by_chunks && integers                                   ? "parts/multiply_integers_75.cuh"
                     : by_chunks                                               ? "parts/multiply_f16_75.cuh"
@@ -1267,13 +1276,13 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
         (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(tj_widened_type(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
     }
-    tj_template_set(fill, "mma_shape", tj_mma_is_fp4(view) ? "m16n8k64" : shape[s->element_bytes]);
+    tj_template_set(fill, "mma_shape", tj_mma_is_fp4(view) ? "m16n8k64" : f64 ? "m16n8k8" : shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "chunk", f64 ? "4 elements" : "16 bytes");
     tj_template_set(fill, "chunk_part", f64 ? "one numbered t" : "4 bytes numbered t");
     tj_template_set(fill, "place_note", f64 ? "mma/place_note_f64.cuh" : "mma/place_note.cuh");
-    tj_template_set(fill, "fragment_t", f64 ? "double" : "unsigned int");
+    tj_template_set(fill, "fragment_t", tj_is_complex(view) ? "c128" : f64 ? "double" : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set(fill, "next_stage", tj_mma_walks_evenly(s) ? "parts/next_stage_evenly.cuh" : "parts/next_stage.cuh");
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
@@ -1304,7 +1313,7 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
     static const uint32_t by_type[] = {
         [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64,  [TJ_F16] = TJ_FEATURE_MMA_F16,
         [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_MMA_FP8, [TJ_E5M2] = TJ_FEATURE_MMA_FP8,
-        [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,
+        [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,    [TJ_C128] = TJ_FEATURE_MMA_F64,
     };
 
     return (has_async_copies(view, s) ? TJ_FEATURE_CP_ASYNC : 0) | TJ_FEATURE_LDMATRIX |
@@ -1542,6 +1551,7 @@ const tj_family tj_family_mma = {
     .name = "mma",
     .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
     .takes_pairs = TJ_PAIRS,
+    .takes_complex = true,
     .takes_repacked = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
