@@ -23,6 +23,15 @@ def test_types(dtype, words):
         tilejit.matmul(numpy.zeros((2, 2)), numpy.zeros((2, 2)), dtype="int64")
 
 
+def test_multiprocessors(random):
+    a, b = random(4, 3), random(3, 5)
+    numpy.testing.assert_allclose(tilejit.matmul(a, b, multiprocessors=24), a @ b, rtol=1e-5)
+    assert tilejit.Problem.of(a, b, multiprocessors=24) == tilejit.Problem(4, 3, 5, multiprocessors=24)
+    for wrong, words in ((0, 'multiprocessors is "0": write a whole number from 1'), (133, "multiprocessors is 133, and .* has 132: use 1 to 132")):
+        with pytest.raises(tilejit.InvalidArgument, match=words):
+            tilejit.matmul(a, b, multiprocessors=wrong)
+
+
 def test_places(random, context):
     with pytest.raises(tilejit.InvalidArgument, match="a is on cuda and b is on the host: move one"):
         tilejit.matmul(context.to_device(random(2, 2)), random(2, 2))

@@ -19,6 +19,7 @@ EVERY_KIND = {
     "4x8x6 f32 rrr scale_m=each scale_n=one": tilejit.Problem(4, 8, 6, scale_m="each", scale_n="one"),
     "4x8x6 f32 rrr overlap=1": tilejit.Problem(4, 8, 6, overlap=True),
     "4x8x6 f32 rrr invariant=rows": tilejit.Problem(4, 8, 6, invariant="rows"),
+    "4x8x6 f32 rrr multiprocessors=108": tilejit.Problem(4, 8, 6, multiprocessors=108),
     "4x8x6 f32 rrr alpha beta": tilejit.Problem(4, 8, 6, epilogue=tilejit.Epilogue(alpha=2, beta=1)),
 }
 

@@ -17,7 +17,7 @@ from tilejit._errors import InvalidArgument
 from tilejit._matmul import _on_device, _on_host, _remembered, with_new_scales
 from tilejit._problem import (
     BROADCAST, SCALES, Arrays, Epilogue, Format, Request, checked, epilogue_of, format_key, look_at, look_at_epilogue, request, set_field,
-    with_invariant,
+    with_fields,
 )
 from tilejit._types import NAME
 
@@ -30,7 +30,7 @@ def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequen
 @overload
 def matmul_grouped(a: HostArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., scatter: Any = ..., combine: Any = ...,
                    factors: Any = ..., epilogue: str,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ...,
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...,
                    **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., scatter: Any = ..., combine: Any = ...,
@@ -40,7 +40,7 @@ def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]]
 @overload
 def matmul_grouped(a: A, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: None = ..., *, index: Any = ..., scatter: Any = ..., combine: Any = ...,
                    factors: Any = ..., epilogue: str,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ...,
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...,
                    **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, index: Any = ..., scatter: Any = ..., combine: Any = ...,
@@ -50,11 +50,11 @@ def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequenc
 @overload
 def matmul_grouped(a: AnyArray, b: AnyArray, /, offsets: Union[AnyArray, Sequence[int]], out: A, *, index: Any = ..., scatter: Any = ..., combine: Any = ...,
                    factors: Any = ..., epilogue: str,
-                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ...,
+                   stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ..., context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...,
                    **operands: Union[AnyArray, float]) -> A: ...
 def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: Any = None, scatter: Any = None, combine: Any = None,
                    factors: Any = None, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, format: Format = None,
-                   invariant: Optional[str] = None, **operands: Any) -> Any:
+                   invariant: Optional[str] = None, multiprocessors: Optional[int] = None, **operands: Any) -> Any:
     """Multiply groups of rows of a, each by its own matrix of b: the experts of a mixture, in one launch.
 
     ``out[offsets[g]:offsets[g + 1]] = a[offsets[g]:offsets[g + 1]] @ b[g]`` for each group g.
@@ -76,7 +76,7 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: A
         anything on a device. So do rows that ``scatter`` does not name.
     epilogue, operands: as for ``matmul``: ``epilogue="gelu(acc + gain[row])", gain=gain``. ``row`` is the row of out, and what is indexed
         by ``col`` is the same for all groups. ``Epilogue(scale_n=...)`` may be (groups, l) or (groups, 1): scales for each group.
-    stream, dtype, compute, context, format, invariant: as for ``matmul``. With a format the scales of b, its zero points and its one number for the whole
+    stream, dtype, compute, context, format, invariant, multiprocessors: as for ``matmul``. With a format the scales of b, its zero points and its one number for the whole
         matrix are the same for all groups, or have one more dimension, for the groups. ``Epilogue(scale_p=...)`` has the rows of out, and
         goes with neither ``scatter`` nor ``combine``.
 
@@ -84,24 +84,24 @@ def matmul_grouped(a: Any, b: Any, /, offsets: Any, out: Any = None, *, index: A
     are not written; in a new array they are 0 on the host, and hold anything on a device.
     """
     return _multiply(a, b, out, epilogue_of(epilogue, operands, "offsets", "index", "scatter", "combine", "factors"), stream, dtype, compute, context,
-                     Rows(offsets, index=index, scatter=scatter, combine=combine, factors=factors), with_invariant(format, invariant))
+                     Rows(offsets, index=index, scatter=scatter, combine=combine, factors=factors), with_fields(format, invariant=invariant, multiprocessors=multiprocessors))
 
 
 @overload
 def matmul_masked(a: HostArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: None = ..., *, expected: int = ...,
                   scatter: Any = ..., combine: Any = ..., factors: Any = ..., epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
-                  context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., **operands: Any) -> HostArray: ...
+                  context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ..., **operands: Any) -> HostArray: ...
 @overload
 def matmul_masked(a: A, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: None = ..., *, expected: int = ...,
                   scatter: Any = ..., combine: Any = ..., factors: Any = ..., epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
-                  context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., **operands: Any) -> A: ...
+                  context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ..., **operands: Any) -> A: ...
 @overload
 def matmul_masked(a: AnyArray, b: AnyArray, /, counts: Union[AnyArray, Sequence[int]], out: A, *, expected: int = ...,
                   scatter: Any = ..., combine: Any = ..., factors: Any = ..., epilogue: Union[Epilogue, str, None] = ..., stream: Any = ..., dtype: Any = ..., compute: Optional[str] = ...,
-                  context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., **operands: Any) -> A: ...
+                  context: Optional[Context] = ..., format: Format = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ..., **operands: Any) -> A: ...
 def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: int = 0, scatter: Any = None, combine: Any = None,
                   factors: Any = None, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None, compute: Optional[str] = None, context: Optional[Context] = None, format: Format = None,
-                  invariant: Optional[str] = None, **operands: Any) -> Any:
+                  invariant: Optional[str] = None, multiprocessors: Optional[int] = None, **operands: Any) -> Any:
     """Multiply the first rows of each matrix of a by that group's matrix of b: the experts of a mixture, with room for as many rows each.
 
     ``out[g, :counts[g]] = a[g, :counts[g]] @ b[g]`` for each group g.
@@ -115,13 +115,13 @@ def matmul_masked(a: Any, b: Any, /, counts: Any, out: Any = None, *, expected: 
     expected: rows that most groups have, 0 if that is not known. The config is chosen for them; the product does not depend on it.
     scatter, combine, factors: as for ``matmul_grouped``, where row i of group g is row ``g * room + i`` of the product, and out has two
         dimensions.
-    epilogue, operands, stream, dtype, compute, context, format, invariant: as for ``matmul_grouped``; ``row`` counts the rows of all groups, ``g * room + i``.
+    epilogue, operands, stream, dtype, compute, context, format, invariant, multiprocessors: as for ``matmul_grouped``; ``row`` counts the rows of all groups, ``g * room + i``.
         ``Epilogue(scale_p=...)`` is (groups, room) or (groups, room, parts), or has the rows of all groups in one dimension.
 
     Returns what ``matmul_grouped`` does, and raises what that raises.
     """
     return _multiply(a, b, out, epilogue_of(epilogue, operands, "counts", "expected", "scatter", "combine", "factors"), stream, dtype, compute, context,
-                     Rows(counts, True, expected, scatter=scatter, combine=combine, factors=factors), with_invariant(format, invariant))
+                     Rows(counts, True, expected, scatter=scatter, combine=combine, factors=factors), with_fields(format, invariant=invariant, multiprocessors=multiprocessors))
 
 
 def matmul_along_k(a: Any, b: Any, /, offsets: Any, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None,

@@ -18,7 +18,7 @@ from tilejit._context import Context, context_of, host_context
 from tilejit._errors import InvalidArgument, check, failure, text
 from tilejit._problem import (
     Arrays, Epilogue, Format, Operand, Problem, Request, Symmetric, epilogue_of, format_key, in_words_of_a_call, look_at, new_scales,
-    request, with_invariant,
+    request, with_fields,
 )
 from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
 
@@ -39,33 +39,33 @@ def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Reque
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ...) -> HostArray: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...) -> HostArray: ...
 @overload
 def matmul(a: HostArray, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ...,
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...,
            **operands: Union[AnyArray, float]) -> HostArray: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ...) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...) -> A: ...
 @overload
 def matmul(a: A, b: AnyArray, /, out: None = ..., *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ...,
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...,
            **operands: Union[AnyArray, float]) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: Optional[Epilogue] = ..., stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ...) -> A: ...
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...) -> A: ...
 @overload
 def matmul(a: AnyArray, b: AnyArray, /, out: A, *, epilogue: str, stream: Any = ..., dtype: Any = ...,
            compute: Optional[str] = ..., context: Optional[Context] = ..., n_dtype: Optional[str] = ...,
-           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ...,
+           overlap: bool = ..., format: Format = ..., symmetric: Symmetric = ..., conj_a: bool = ..., conj_b: bool = ..., invariant: Optional[str] = ..., multiprocessors: Optional[int] = ...,
            **operands: Union[AnyArray, float]) -> A: ...
 def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, stream: Any = None, dtype: Any = None,
            compute: Optional[str] = None, context: Optional[Context] = None, n_dtype: Any = None, overlap: bool = False,
-           format: Format = None, symmetric: Symmetric = None, conj_a: bool = False, conj_b: bool = False, invariant: Optional[str] = None,
+           format: Format = None, symmetric: Symmetric = None, conj_a: bool = False, conj_b: bool = False, invariant: Optional[str] = None, multiprocessors: Optional[int] = None,
            **operands: Any) -> Any:
     """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
 
@@ -96,6 +96,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
         taken as they lie too.
     invariant: ``"rows"``: the bits of a row of the product do not depend on how many rows a has, nor on the kernel that multiplies
         (docs/invariant.md).
+    multiprocessors: at most this number of the device's multiprocessors, so that the product runs next to another kernel (docs/share.md).
+        Default: all, or those of the stream's green context.
 
     Returns out; with a text as the epilogue's ``scale_p``, out and the array of its scales. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
     run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
@@ -108,7 +110,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     """
     epilogue = epilogue_of(epilogue, operands)
     handle = stream_handle(stream)
-    format = with_invariant(format, invariant)
+    format = with_fields(format, invariant=invariant, multiprocessors=multiprocessors)
     if isinstance(epilogue.scale_p, str):
         epilogue = _with_new_scales(a, b, epilogue, handle, compute, context, n_dtype, format)
         product = _multiply(a, b, out, epilogue, handle, dtype, compute, overlap, context, n_dtype, format, symmetric,

@@ -87,7 +87,7 @@ class Epilogue:
 
 # Arguments of the call itself: an operand of an expression cannot be passed under these names.
 _TAKEN = frozenset(("out", "epilogue", "stream", "dtype", "compute", "context", "n_dtype", "overlap", "format", "symmetric", "conj_a",
-                    "conj_b", "invariant"))
+                    "conj_b", "invariant", "multiprocessors"))
 
 
 @lru_cache(maxsize=1024)
@@ -171,6 +171,7 @@ class Problem:
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
     symmetric: "both", "lower" or "upper", as for ``matmul``: one triangle of P is computed.
     invariant: "rows": the bits of a row of P do not depend on the number of rows, nor on the kernel (docs/invariant.md).
+    multiprocessors: launches occupy at most this number of the device's multiprocessors (docs/share.md).
 
     Raises InvalidArgument for a problem that cannot be computed, TypeError for an unknown type.
     """
@@ -213,11 +214,11 @@ class Problem:
     @classmethod
     def of(cls, a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str, None] = None, dtype: Any = None,
            compute: Optional[str] = None, n_dtype: Any = None, overlap: bool = False, format: Format = None,
-           symmetric: Symmetric = None, invariant: Optional[str] = None, **operands: Any) -> "Problem":
+           symmetric: Symmetric = None, invariant: Optional[str] = None, multiprocessors: Optional[int] = None, **operands: Any) -> "Problem":
         """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
         problem = cls.__new__(cls)
         problem._c = request_of(a, b, out, epilogue_of(epilogue, operands), dtype, compute, None, n_dtype,
-                                overlap, with_invariant(format, invariant), symmetric).problem
+                                overlap, with_fields(format, invariant=invariant, multiprocessors=multiprocessors), symmetric).problem
         return problem
 
     def _bytes(self) -> bytes:
@@ -331,11 +332,10 @@ def _set_format(c: Any, format: Format) -> None:
         set_field(c, name, value)
 
 
-def with_invariant(format: Format, invariant: Optional[str]) -> Format:
-    """Return a format that sets the invariant too."""
-    if invariant is None:
-        return format
-    return {**({"format": format} if isinstance(format, str) else format or {}), "invariant": invariant}
+def with_fields(format: Format, **fields: Union[str, int, None]) -> Format:
+    """Return a format that sets these fields too; None: it does not."""
+    more = {name: str(value) for name, value in fields.items() if value is not None}
+    return {**({"format": format} if isinstance(format, str) else format or {}), **more} if more else format
 
 
 def _matrices(c: Any) -> Tuple[Any, ...]:
