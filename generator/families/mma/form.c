@@ -97,8 +97,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64, c128 and types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 with compute "
-    "tf32",
+    "f16, bf16, f64, c128, types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 as tf32",
     "e2m1 by e2m1 lies along k, and needs sm_120a",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
