@@ -68,7 +68,7 @@ Test(groups, refuses_problems_that_cannot_be)
         {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, TJ_ANY, 0, 0, 0, 0, "a batch or groups, not both"},
         {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 1, 0, "M is column-major"},
         {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, 0, 0, 1, "P is column-major"},
-        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "only N may be an array of pointers"},
+        {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, 0, TJ_POINTERS, 0, 0, "make only N an array of pointers"},
         {{TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}, 0, -9, 0, 0, 0, "stride_n is -9"},
     };
 
@@ -111,7 +111,7 @@ Test(groups, refuses_configs_that_do_not_take_them)
         {"skinny", "family skinny takes no groups"},
         {"small_batch", "family small_batch takes no groups"},
         {"simt:splits=2", "use splits=1"},
-        {"mma:pack=both", "not done for groups"},
+        {"mma:pack=both", "does not copy groups"},
         {"mma:boundary=kl", "groups may end at any row"},
         {"wgmma:store=boxes", "without beta and without splits or groups"},
     };

@@ -63,7 +63,7 @@ Test(imports, come_from_the_t4_of_other_tools)
     int64_t added;
 
     cr_expect(eq(int, tj_records_parse(foreign, NULL, NULL, records, &added, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(strstr(err.message, "which problem") != NULL, "%s", err.message);
+    cr_expect(strstr(err.message, "name neither problem nor device") != NULL, "%s", err.message);
     cr_expect(eq(sz, tj_records_count(records), 0));
     cr_assert(eq(int, tj_records_parse(foreign, &problem, &device, records, &added, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(i64, added, 1), "the fastest correct one");
@@ -135,7 +135,7 @@ Test(imports, of_other_tools_need_a_config_that_the_problem_admits)
     cr_expect(eq(int, tj_records_parse(text, &ragged, &device, records, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "boundary") != NULL, "%s", err.message);
     cr_expect(eq(int, tj_records_parse(text, &even, NULL, records, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(strstr(err.message, "which problem and device") != NULL, "%s", err.message);
+    cr_expect(strstr(err.message, "name neither problem nor device") != NULL, "%s", err.message);
     cr_expect(eq(sz, tj_records_count(records), 0));
     cr_expect(eq(int, tj_records_parse(text, &even, &device, records, NULL, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(sz, tj_records_count(records), 1));
