@@ -278,7 +278,7 @@ static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *s
         tj_text_print(out, "%s += 0;  // never -0, whether or not zeros fill a tile\n", sum[i]);
     for (int turn = 0; turn < TJ_FACTORS; turn++) {
         /* M's first, or with an invariant the caller's M. */
-        const tj_which which = tj_is_invariant(view) && is_swapped ? TJ_MATRIX_N - turn : TJ_MATRIX_M + turn;
+        const tj_which which = (tj_which)(tj_is_invariant(view) && is_swapped ? (int)TJ_MATRIX_N - turn : turn);
 
         for (int i = 0; tj_scales_sum(view, which) && i < 1 + pairs; i++)
             print_scaling(view, converts ? name[i] : sum[i], factor[which][i], out);

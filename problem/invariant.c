@@ -37,9 +37,9 @@ const char *tj_problem_sum_order(const tj_problem *problem)
 static bool has_float_zeros(const tj_problem *words)
 {
     for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
-        const int32_t zero = tj_scale_of(words, which)->zero;
+        const tj_scale *const scale = tj_scale_of(words, which);
 
-        if (zero != 0 && !tj_facts_of(zero)->is_integer)
+        if (scale->zero != 0 && !tj_facts_of(scale->zero)->is_integer)
             return true;
     }
     return false;

@@ -455,8 +455,7 @@ tj_status cli_settle_request(const cli_request_options *options, cli_request *re
 
     request->problem = request->known;
     if (read_any(options, &request->problem, err) != TJ_OK || tj_problem_check(&request->problem, err) != TJ_OK ||
-        check_scalars(request, err) != TJ_OK ||
-        read_config(options, request, err) != TJ_OK)
+        check_scalars(request, err) != TJ_OK || read_config(options, request, err) != TJ_OK)
         return err->status;
     settled = request->config;
     return tj_config_resolve(&request->problem, &settled, err);

@@ -72,6 +72,14 @@ Test(analysis, explain_says_it_all_on_one_screen)
     cr_expect(lines <= 24, "%d lines are more than a screen", lines);
 }
 
+Test(analysis, explain_names_the_order_of_invariant_sums)
+{
+    cr_assert(eq(int, shell("$T explain 4x64x64 --dtype bf16 --invariant rows"), 0), "%s", errors);
+    cr_expect(strstr(out, "sums       tensor cores, step after step along k, without splits: ") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T explain 4x64x64 --dtype bf16"), 0), "%s", errors);
+    cr_expect(strstr(out, "\nsums ") == NULL, "%s", out);
+}
+
 Test(analysis, explain_knows_where_the_store_would_hit)
 {
     NEEDS_COMPILER();

@@ -82,6 +82,17 @@ def test_host_out_may_overlap(random):
     assert numpy.array_equal(tilejit.matmul(a, b, out=a), expected)
 
 
+def test_invariant_rows(random):
+    """A row has the same bits alone and among others, and in a group."""
+    a, b = random(40, 70), random(70, 50)
+    together = tilejit.matmul(a, b, invariant="rows")
+    assert numpy.array_equal(tilejit.matmul(a[7:8], b, invariant="rows")[0], together[7])
+    assert numpy.array_equal(tilejit.matmul_grouped(a, numpy.stack([b, b]), [0, 13, 40], invariant="rows"), together)
+    assert tilejit.Problem.of(a, b, invariant="rows") == tilejit.Problem(40, 70, 50, invariant="rows")
+    with pytest.raises(tilejit.InvalidArgument, match="invariant is"):
+        tilejit.matmul(a, b, invariant="cols")
+
+
 def test_device_views(random, context, foreign):
     """A transposed, padded view of device memory, and an out of column-major rows: in place, without a copy."""
     host_a, host_b = random(20, 40), random(20, 50)
