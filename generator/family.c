@@ -128,7 +128,7 @@ tj_config tj_safe_config(const tj_problem *problem)
     if (tj_sum_order_of(problem) != TJ_SUMS_BY_TENSOR_CORES)
         return safe;
     safe.family = TJ_SAFE_TENSOR_FAMILY;
-    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+    for (size_t i = 0; !tj_holds_pairs(problem) && i < sizeof narrow / sizeof narrow[0]; i++) /* weights of 4 bits are wide */
         safe.value[tj_family_param_index(safe.family, narrow[i])] = 1;
     return safe;
 }

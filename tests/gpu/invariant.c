@@ -101,7 +101,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 typedef struct subject {
     const struct kind *kind;
     tj_problem all; /* of ROWS rows */
-    tj_buffer *m, *n, *scale_m, *scale_n, *bias, *index, *offsets, *p;
+    tj_buffer *m, *shifted, *n, *scale_m, *scale_n, *bias, *index, *offsets, *p;
     char *expected;                 /* P of that call */
     size_t m_row, p_row, scale_row; /* bytes */
 } subject;
@@ -136,6 +136,21 @@ static tj_buffer *place(tj_context *context, tj_type type, size_t count)
     fill(type, host, count);
     expect(tj_buffer_create(context, bytes, &buffer, &err) == TJ_OK && tj_buffer_write(buffer, 0, host, bytes, &err) == TJ_OK,
            "place: %s", err.message);
+    free(host);
+    return buffer;
+}
+
+/* The same numbers, but for an address of M that only its elements are aligned to. */
+static tj_buffer *shift(tj_context *context, const tj_buffer *from, size_t bytes, size_t element)
+{
+    tj_buffer *buffer = NULL;
+    void *const host = malloc(bytes);
+    tj_error err = {TJ_OK, ""};
+
+    expect(tj_buffer_create(context, bytes + element, &buffer, &err) == TJ_OK &&
+               tj_buffer_read(from, 0, host, bytes, &err) == TJ_OK &&
+               tj_buffer_write(buffer, element, host, bytes, &err) == TJ_OK,
+           "shift: %s", err.message);
     free(host);
     return buffer;
 }
@@ -351,6 +366,7 @@ static int make_subject(tj_context *context, const struct kind *kind, int64_t k,
     s->p_row = (size_t)l * tj_type_bytes((tj_type)canonical.p.type);
     s->scale_row = (size_t)parts_of(s) * sizeof(float);
     s->m = place(context, kind->m, (size_t)(ROWS * k));
+    s->shifted = shift(context, s->m, ROWS * s->m_row, tj_type_bytes(kind->m));
     s->n = place(context, kind->n, (size_t)(k * l));
     s->bias = place(context, TJ_F32, (size_t)l);
     s->index = place(context, TJ_F32, ROWS);
@@ -379,7 +395,7 @@ static int make_subject(tj_context *context, const struct kind *kind, int64_t k,
 
 static void drop_subject(subject *s)
 {
-    tj_buffer *const buffer[] = {s->m, s->n, s->scale_m, s->scale_n, s->bias, s->index, s->offsets, s->p};
+    tj_buffer *const buffer[] = {s->m, s->shifted, s->n, s->scale_m, s->scale_n, s->bias, s->index, s->offsets, s->p};
 
     for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++)
         tj_buffer_free(buffer[i]);
@@ -431,6 +447,10 @@ static void draw_pairs(tj_context *context, int pairs, int is_small)
             int rows;
 
             make_product(&s, how, j, is_open, &of);
+            if (!config && how < GATHERED && next() % 2 &&
+                tj_type_get_facts(kind->n)->numbers == 1) /* for which another kernel may have to stand in */
+                of.x.m.address = (char *)tj_buffer_address(s.shifted) + tj_type_bytes(kind->m) +
+                                 ((const char *)of.x.m.address - (const char *)tj_buffer_address(s.m));
             rows = compare(context, &s, &of, config, describe(&s, how, j, is_open, config, label));
             i += rows >= 0;
             compared[how] += rows > 0 ? rows : 0;
