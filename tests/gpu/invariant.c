@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
-/* tier: change; run: emulator/invariant 160 1 small; cost: 100 */
+/* tier: change; run: emulator/invariant 300 1 small; cost: 100 */
 /* tier: change; run: emulator/invariant_turns turns f32 bf16; sanitizers: nightly (minutes of numbers); cost: 100 */
 /* tier: change; run: emulator/invariant_digests digests; cost: 100 */
 /* tier: nightly; run: emulator/invariant_every every; sanitizers: never (minutes of numbers) */
@@ -279,7 +279,8 @@ static void make_product(const subject *s, form how, int64_t j, int is_open, pro
     if (how != PLAIN && how != GATHERED)
         of->problem.n.stride = TJ_BROADCAST;
     if (how == BATCHED) {
-        of->problem.batch = copies;
+        of->problem.batch = is_open ? TJ_ANY : copies;
+        of->x.batch = copies;
         if (s->all.epilogue.expression.nodes > 0)
             of->x.with[0].stride = TJ_BROADCAST;
     } else if (how == GROUPED) {
@@ -425,7 +426,7 @@ static const char *describe(const subject *s, form how, int64_t j, int is_open, 
 
 static void draw_pairs(tj_context *context, int pairs, int is_small)
 {
-    enum { PER_SUBJECT = 12 };
+    enum { PER_SUBJECT = 6, PER_KERNEL = 4 };
     int compared[FORMS] = {0}, by_choice = 0;
 
     for (int i = 0, of_subject = 0, made = 0; i < pairs && gpu_failed < 20; of_subject++) {
@@ -439,22 +440,25 @@ static void draw_pairs(tj_context *context, int pairs, int is_small)
         for (int n = 0; made && n < PER_SUBJECT && i < pairs; n++) {
             const size_t choice = next() % (configs_of(kind) + 3);
             const char *const config = choice < configs_of(kind) ? kind->configs[choice] : NULL;
-            const int64_t j = next() % 2 ? 1 + (int64_t)(next() % 16) : 1 + (int64_t)(next() % (is_small ? 70 : ROWS));
             const form how = (form)(next() % FORMS);
             const int is_open = next() % 8 != 0;
             char label[256];
             product of;
-            int rows;
 
-            make_product(&s, how, j, is_open, &of);
-            if (!config && how < GATHERED && next() % 2 &&
-                tj_type_get_facts(kind->n)->numbers == 1) /* for which another kernel may have to stand in */
-                of.x.m.address = (char *)tj_buffer_address(s.shifted) + tj_type_bytes(kind->m) +
-                                 ((const char *)of.x.m.address - (const char *)tj_buffer_address(s.m));
-            rows = compare(context, &s, &of, config, describe(&s, how, j, is_open, config, label));
-            i += rows >= 0;
-            compared[how] += rows > 0 ? rows : 0;
-            by_choice += rows > 0 && !config;
+            /* A kernel for any j serves several pairs. */
+            for (int again = 0, rows = 0; again < (is_open ? PER_KERNEL : 1) && rows >= 0 && i < pairs; again++) {
+                const int64_t j = next() % 2 ? 1 + (int64_t)(next() % 16) : 1 + (int64_t)(next() % (is_small ? 70 : ROWS));
+
+                make_product(&s, how, j, is_open, &of);
+                if (!config && how < GATHERED && next() % 2 &&
+                    tj_type_get_facts(kind->n)->numbers == 1) /* for which another kernel may have to stand in */
+                    of.x.m.address = (char *)tj_buffer_address(s.shifted) + tj_type_bytes(kind->m) +
+                                     ((const char *)of.x.m.address - (const char *)tj_buffer_address(s.m));
+                rows = compare(context, &s, &of, config, describe(&s, how, j, is_open, config, label));
+                i += rows >= 0;
+                compared[how] += rows > 0 ? rows : 0;
+                by_choice += rows > 0 && !config;
+            }
         }
         drop_subject(&s);
     }
