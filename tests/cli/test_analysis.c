@@ -80,6 +80,17 @@ Test(analysis, explain_names_the_order_of_invariant_sums)
     cr_expect(strstr(out, "\nsums ") == NULL, "%s", out);
 }
 
+Test(analysis, explain_counts_with_a_share_of_the_device)
+{
+    cr_assert(eq(int, shell("$T explain 512x512x512 tiled --multiprocessors 108 --arch sm_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "share      at most 108 multiprocessors; this config takes others too") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T explain 64x64x64 tiled --multiprocessors 108 --arch sm_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "share      at most 108 multiprocessors, which this config keeps to") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T explain 64x64x64 --multiprocessors 0"), 2));
+    cr_expect(eq(int, shell("$T explain 64x64x64 tiled --multiprocessors 133 --arch sm_90"), 1));
+    cr_expect(strstr(errors, "multiprocessors is 133, and H200 has 132") != NULL, "%s", errors);
+}
+
 Test(analysis, explain_knows_where_the_store_would_hit)
 {
     NEEDS_COMPILER();

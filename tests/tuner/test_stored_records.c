@@ -322,6 +322,45 @@ static tj_chosen_by chosen_beside(const tj_problem *asked, const tj_problem *tun
     return by;
 }
 
+/* wgmma walks, and keeps to the share, of which also one multiprocessor is enough: then without clusters. */
+Test(choice, keeps_to_the_share_of_the_device)
+{
+    static const int32_t shares[] = {108, 24, 1};
+    const tj_device_facts device = h200();
+
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(4096, 1024, 4096, TJ_BF16);
+        tj_analysis a = TJ_ANALYSIS_INIT, whole = TJ_ANALYSIS_INIT;
+        tj_config config;
+
+        problem.multiprocessors = shares[i];
+        cr_assert(eq(int, tj_choose(NULL, &problem, &device, &config, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_analyze(&device, &problem, &config, 0, 0, &a, &err), TJ_OK), "%s", err.message);
+        cr_expect(a.multiprocessors == shares[i] && a.keeps_share == 1, "of %d: %d", shares[i], a.multiprocessors);
+        cr_expect(eq(i64, a.occupancy.blocks_per_wave, (int64_t)a.occupancy.blocks_per_sm * shares[i]));
+        problem.multiprocessors = 0;
+        cr_assert(eq(int, tj_analyze(&device, &problem, &config, 0, 0, &whole, &err), TJ_OK), "%s", err.message);
+        cr_expect(whole.multiprocessors == 132 && whole.keeps_share == 1 && whole.predicted.us < a.predicted.us, "of %d: %g us",
+                  shares[i], a.predicted.us);
+    }
+}
+
+Test(choice, takes_no_record_of_another_share_of_the_device)
+{
+    const tj_device_facts device = h200();
+    tj_problem part = f32(512, 512, 512);
+    tj_records *records = tj_records_create();
+
+    part.multiprocessors = 108;
+    cr_assert(eq(int, tj_records_add(records, record_of(&part, 10, 80), &err), TJ_OK));
+    cr_expect(tj_records_find(records, &part, &device) != NULL);
+    for (int32_t other = 0; other < 133; other += 107) {
+        part.multiprocessors = other;
+        cr_expect(tj_records_find(records, &part, &device) == NULL, "%d", other);
+    }
+    tj_records_free(records);
+}
+
 Test(choice, takes_no_record_of_another_kind_of_problem_for_a_near_one)
 {
     enum { NEAR, P_DTYPE, DTYPE, COMPUTE, M_LAYOUT, N_LAYOUT, P_LAYOUT, J_OPEN, K_OPEN, L_OPEN, BATCH, OPEN_BATCH, BETA, ROWS };
