@@ -41,7 +41,8 @@ typedef enum tj_chosen_by {
  * Owned:   *plan belongs to context, which keeps it for the caller until tj_plan_release, or until the context is freed.
  * NULL:    config (the library chooses) and err may be NULL.
  * Threads: any. One thread builds a plan, and others that want the same one wait.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (tj_problem_check, or a config that does not fit the problem), TJ_ERR_NO_COMPILER (the
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (tj_problem_check, a config that does not fit the problem, more multiprocessors than the
+ *          device has, or fewer than a cluster of the config needs), TJ_ERR_NO_COMPILER (the
  *          places tried, and the remedy), TJ_ERR_COMPILE (the first error of NVRTC's log), TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED
  *          (the device lacks what the kernel needs), TJ_ERR_SPILLS (a config that the caller named: the compiler spilled
  *          accumulators; the message names a looser one), TJ_ERR_CHECK_FAILED (it failed a proof), TJ_ERR_OUT_OF_MEMORY,

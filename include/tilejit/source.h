@@ -99,7 +99,7 @@ typedef enum tj_grid_rule {
     TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */
     TJ_GRID_PRODUCTS, /**< (ceil(batch / block_products), 1, 1), in one launch for any batch */
     TJ_GRID_ONCE,     /**< (ceil(elements of P / block_cols), 1, 1): once for all products of a launch */
-    TJ_GRID_WALK,     /**< (blocks, 1, products * splits): `resident` on each multiprocessor of the device, but no more than
+    TJ_GRID_WALK,     /**< (blocks, 1, products * splits): `resident` on each multiprocessor of its share, but no more than
                            row_blocks * col_blocks and at least one. A block computes one tile of P after the other, gridDim.x
                            apart. The blocks of a cluster along y walk the same tiles: then grid.y is their number. */
     TJ_GRID_LINES,    /**< (ceil(rows or columns of P, whichever are more / block_cols), 1, products) */
