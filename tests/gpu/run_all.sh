@@ -91,6 +91,7 @@ run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
 run_elsewhere
 run_program gpu_overlapping 60 '^gpu/'
+run_program gpu_share 60 '^gpu/|^share'
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_rounding 60 '^gpu/'
 run_program gpu_reductions 60 '^gpu/'
