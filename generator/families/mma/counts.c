@@ -22,7 +22,8 @@ enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4 };
 
 int32_t tj_mma_pipe(const tj_problem *view, const tj_mma_shape *s)
 {
-    static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64, [16] = TJ_PIPE_TENSOR_F64};
+    static const int32_t by_bytes[] = {
+        [1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64, [16] = TJ_PIPE_TENSOR_F64};
 
     const int32_t type = tj_leading_type(view->m.type, view->n.type);
 
