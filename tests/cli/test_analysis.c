@@ -425,7 +425,7 @@ Test(analysis, names_what_is_wrong_with_the_words)
         {"explain 5x3x2 --compare tile_width=8,x", 2, "\"x\""},
         {"explain 5x3x2 --compare depth=8,16", 2, "depth"},
         {"explain 5x3x2 --compare family=naive,xyzzy", 2, "xyzzy"},
-        {"explain 5x3x2 --compare tile_width=4,5,6,7,8,9,10,11,12", 2, "at most 8"},
+        {"explain 5x3x2 --compare tile_width=4,5,6,7,8,9,10,11,12", 2, "8 configs are compared at most: name fewer values"},
         {"explain 5x3x2 --arch sm_12345", 1, "sm_12345"},
         {"explain 5x3x2 --measure", 1, "--measure needs a GPU, and here is the emulator"},
         {"explain 5x3x2 --arch sm_90 --measure", 1, "--measure needs a GPU, and here is none"},

@@ -143,6 +143,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_plan_source, (ARG(0)), 0, 0) \
     ANSWERS(tj_plan_workspace_bytes, (ARG(0)), 0, 0) \
     SURVIVES(tj_problem_canonical, (ARG(0)), 0) \
+    SURVIVES(tj_problem_sum_order, (ARG(0)), 0) \
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
     SURVIVES(tj_problem_print, (ARG(0), ARG(1)), 1) \
     ANSWERS(tj_problem_span, (ARG(0), TJ_MATRIX_M), -1, 0) \
