@@ -57,6 +57,7 @@ enum { CHUNK = 96, MAX_THREADS = 32, DRAWS = 20000 };
 static const char NAME[] = "space";
 static int is_small, asked_way = WAYS; /* WAYS: draw one */
 static long refused_combinations, spilled, drawn[WAYS];
+static tj_device_facts device = TJ_DEVICE_FACTS_INIT; /* where they run */
 
 /* By its name; WAYS: there is none. */
 static int find_way(const char *name)
@@ -175,6 +176,14 @@ static void draw_f32_by_halves(tj_problem *p)
             p->scale[which] = (tj_scale){0};
 }
 
+/* Not where the device lacks an instruction, or room for a block. */
+static int may_run(const request *one)
+{
+    double us;
+
+    return tj_estimate(&device, &one->known, &one->config, &us, NULL) != TJ_ERR_UNSUPPORTED;
+}
+
 /* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(request *one)
 {
@@ -200,6 +209,8 @@ static int draw_pair(request *one)
             continue;
         }
         draw_open(one, tile);
+        if (!may_run(one))
+            continue;
         describe(one, "drawn");
         drawn[w]++;
         return 1;
@@ -372,15 +383,14 @@ static long run_pairs(int (*next_pair)(request *one), long most)
     int ran, asked;
 
     do {
-        tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
         tj_error err = {TJ_OK, ""};
 
         c.context = open_gpu(NAME, "");
         c.count = 0;
         asked = most - done < CHUNK ? (int)(most - done) : CHUNK;
         if (expect(tj_emulator_get(c.context, &emulator, &err) == TJ_OK &&
-                       tj_device_current(c.context, &facts, &err) == TJ_OK &&
-                       tj_target_for(c.context, facts.cc_major, facts.cc_minor, c.target, &err) == TJ_OK,
+                       tj_device_current(c.context, &device, &err) == TJ_OK &&
+                       tj_target_for(c.context, device.cc_major, device.cc_minor, c.target, &err) == TJ_OK,
                    "opening: %s", err.message))
             while (c.count < asked && next_pair(&c.one[c.count]))
                 c.count++;
