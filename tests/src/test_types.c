@@ -446,6 +446,49 @@ Test(types, weights_have_zero_points_of_floats)
     }
 }
 
+/* Parts of k of several phases, the last of which the second slice of warps has nothing of: it still has products of the part. */
+Test(types, slices_scale_parts_that_end_before_they_do)
+{
+    static const struct {
+        const char *config;
+        tj_type m, n;
+        int64_t k;
+        tj_scale of_m, of_n;
+    } row[] = {
+        {"mma:bm=32,bn=32,steps=2,wm=32,wn=32,slices=2",
+         TJ_BF16,
+         TJ_S8,
+         88,
+         {0},
+         {TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 0, 0, 16, 128}},
+        {"mma:bm=32,bn=32,steps=2,wm=16,wn=16,slices=4",
+         TJ_E4M3,
+         TJ_E4M3,
+         288,
+         {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256},
+         {TJ_F32, TJ_SCALES_PART_BY_PART, 0, 0, 1, 256}},
+        {"mma:bm=32,bn=32,steps=4,wm=16,wn=32,slices=2",
+         TJ_BF16,
+         TJ_U4,
+         160,
+         {0},
+         {TJ_F32, TJ_SCALES_PART_BY_PART, TJ_F32, 0, 1, 256}},
+    };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t i = 0; i < sizeof row / sizeof row[0] && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(9, row[i].k, 40, row[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        problem.n.type = row[i].n;
+        problem.p.type = TJ_F32;
+        problem.scale[TJ_MATRIX_M] = row[i].of_m;
+        problem.scale[TJ_MATRIX_N] = row[i].of_n;
+        options.guard_bytes = 256;
+        expect_right_product(&problem, row[i].config, &options, row[i].config);
+    }
+}
+
 /* Weights of 4 bits by e4m3 on tensor cores, with scales of both: as they lie, and packed as e4m3. */
 Test(types, weights_of_4_bits_meet_e4m3)
 {

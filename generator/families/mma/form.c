@@ -1409,6 +1409,8 @@ static void describe_parts(const tj_problem *view, const tj_mma_shape *s, tj_tem
     tj_template_set(fill, "ends_part", spans_phases ? "mma/ends_part.cuh" : "");
     tj_template_set(fill, "part_is_complete",
                     spans_phases ? "step + 1 == STEPS && ends_part(phase)" : "(step + 1) % PART_STEPS == 0");
+    /* A slice may have products of a part that does not reach its last phase, and needs the scale of that part there. */
+    tj_template_set(fill, "part_inside", spans_phases && s->slices > 1 ? "kk / SCALE_K * SCALE_K < k" : "kk < k");
     (void)snprintf(scaled, sizeof scaled, "%s%s%s",
                    !of_m                                 ? ""
                    : tj_mma_has_one_scale(view, s, true) ? "m_scale[which][0] * "
