@@ -64,28 +64,22 @@ static inline bool tj_scales_have_type(const tj_problem *problem, int32_t type)
     return have;
 }
 
-/** Does each row of M, or column of N, have a scale of its own? */
-static inline bool tj_scales_each(const tj_problem *problem, tj_which which)
-{
-    return tj_scale_of(problem, which)->rows == 1;
-}
-
 /** Does one scale of M or N multiply the whole sum of every element? */
 static inline bool tj_scales_sum_by_one(const tj_problem *problem, tj_which which)
 {
     return tj_is_scaled(problem, which) && tj_scale_of(problem, which)->rows == 0 && !tj_scales_along_k(problem, which);
 }
 
-/** Do scales of M or N multiply the whole sum, one for each row of M or column of N? */
-static inline bool tj_scales_sum_by_each(const tj_problem *problem, tj_which which)
-{
-    return tj_scales_each(problem, which) && !tj_scales_along_k(problem, which);
-}
-
 /** Do scales of M or N multiply the whole sum? */
 static inline bool tj_scales_sum(const tj_problem *problem, tj_which which)
 {
     return tj_is_scaled(problem, which) && !tj_scales_along_k(problem, which);
+}
+
+/** Do scales of M or N multiply the whole sum, one for each row of M or column of N, or for each block of them? */
+static inline bool tj_scales_sum_by_each(const tj_problem *problem, tj_which which)
+{
+    return tj_scales_sum(problem, which) && tj_scale_of(problem, which)->rows > 0;
 }
 
 /** Return the elements of k of a part, all of whose products have the same scales; 0: no scales are along k. */

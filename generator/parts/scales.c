@@ -20,7 +20,7 @@ typedef struct scales {
 static scales scales_of(const tj_problem *view, bool is_m)
 {
     const tj_which of = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const bool each = tj_scales_sum(view, of) && !tj_scales_sum_by_one(view, of);
+    const bool each = tj_scales_sum_by_each(view, of);
 
     return (scales){tj_scales_sum_by_one(view, of), each, !each ? 1 : is_m ? view->j.extent : view->l.extent, is_m};
 }
@@ -79,24 +79,31 @@ void tj_scales_print_read(const tj_problem *view, int index, const char *part, c
     (void)snprintf(text, TJ_TEMPLATE_VALUE_BYTES, "%s[%s][%s]", row.name, place, half);
 }
 
+/* Set how the scale of a column of N is read: one of its own, or of its block, that may have been read ahead, or that of all. */
+static void set_col_scale(const tj_problem *view, tj_scales_read here, const char *name, const char *ahead, const char *col,
+                          tj_template_params *fill)
+{
+    const bool is_block = tj_scale_of(view, TJ_MATRIX_N)->rows > 1;
+    char other[TJ_TEMPLATE_NAME_BYTES], read[TJ_TEMPLATE_VALUE_BYTES];
+
+    if (!scales_of(view, false).each) {
+        tj_template_set(fill, name, here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale");
+        return;
+    }
+    (void)snprintf(other, sizeof other, is_block ? "(%s)" : "%s", col);
+    tj_scales_print_read(view, TJ_MATRIX_N, "", other, read);
+    tj_template_set(fill, name, here == TJ_SCALES_AHEAD ? ahead : read);
+}
+
 /* Describe the scales of P_VECTOR neighbouring columns, and for pairs of columns that of the second. */
 static void describe_vector(const tj_problem *view, tj_scales_read here, tj_template_params *fill)
 {
-    const bool ahead = here == TJ_SCALES_AHEAD, pairs = tj_epilogue_pairs(&view->epilogue);
-    const char *const one = here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale";
-    const bool each = scales_of(view, false).each;
-    char beside[TJ_TEMPLATE_VALUE_BYTES];
-
-    if (each && pairs)
-        tj_template_set(fill, "n_scale_of_vector", ahead ? "col_scale[c + 2 * i]" : "scale_n[Col + 2 * i]");
+    if (tj_epilogue_pairs(&view->epilogue))
+        set_col_scale(view, here, "n_scale_of_vector", "col_scale[c + 2 * i]", "Col + 2 * i", fill);
     else
-        tj_template_set(fill, "n_scale_of_vector", !each ? one : ahead ? "col_scale[c + i]" : "scale_n[Col + i]");
-    tj_scales_print_read(view, TJ_MATRIX_N, "", tj_scale_of(view, TJ_MATRIX_N)->rows > 1 ? "(Col + 1)" : "Col + 1", beside);
-    tj_template_set(fill, "n_scale_beside", !each ? one : ahead ? "col_scale[c + 1]" : beside);
-    tj_template_set(fill, "n_scale_beside_of_vector",
-                    !each   ? one
-                    : ahead ? "col_scale[c + 2 * i + 1]"
-                            : "scale_n[Col + 2 * i + 1]");
+        set_col_scale(view, here, "n_scale_of_vector", "col_scale[c + i]", "Col + i", fill);
+    set_col_scale(view, here, "n_scale_beside", "col_scale[c + 1]", "Col + 1", fill);
+    set_col_scale(view, here, "n_scale_beside_of_vector", "col_scale[c + 2 * i + 1]", "Col + 2 * i + 1", fill);
 }
 
 /* Print the scales of all of M, and of all of N, that a thread reads before its elements. */

@@ -639,7 +639,6 @@ Test(compile, wgmma_of_weights)
     }
 }
 
-/* thin: weights, scales, tiles and checks, for each target that has cp.async. */
 /* The widest tiles of 4-bit weights with scales have no register to spare: w4g128, many rows. */
 Test(compile, wgmma_of_weights_in_the_widest_tiles)
 {
@@ -655,6 +654,24 @@ Test(compile, wgmma_of_weights_in_the_widest_tiles)
     compile(&problem, "wgmma:swap=yes,bm=256,bn=128", "sm_90", "repacked");
 }
 
+/* wgmma: scales of blocks of rows or columns, which multiply whole sums in boxes of shared memory. */
+Test(compile, wgmma_by_scales_of_blocks)
+{
+    if (!has_target(targets_or_skip(), "sm_90"))
+        cr_skip_test("this NVRTC does not know sm_90");
+    for (tj_which which = TJ_MATRIX_M; which < TJ_FACTORS; which++) {
+        tj_problem problem = TJ_PROBLEM_INIT(7, 135, 96, TJ_U8);
+
+        problem.n.type = TJ_F16;
+        problem.m.transposed = problem.n.transposed = 1;
+        problem.n.ld = 143;
+        problem.scale[which] = (tj_scale)SCALES_OF(TJ_BF16, TJ_SCALES_PART_BY_PART, 5, 0);
+        compile(&problem, "wgmma:swap=no,cluster=none,bm=192,bn=32,pingpong=no,splits=1,blocks=1,group=1", "sm_90",
+                which == TJ_MATRIX_M ? "of M" : "of N");
+    }
+}
+
+/* thin: weights, scales, tiles and checks, for each target that has cp.async. */
 Test(compile, thin_of_weights)
 {
     static const char *const configs[] = {"thin", "thin:tm=8,tn=64,slices=4,ahead=1", "thin:tm=24,slices=4,splits=2",

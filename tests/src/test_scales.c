@@ -323,3 +323,31 @@ Test(scales, of_blocks_are_proven)
         tj_plan_release(plan);
     }
 }
+
+/* A scale of a block of rows or columns multiplies their whole sums, of threads that store elements, vectors and boxes. */
+Test(scales, of_blocks_multiply_whole_sums)
+{
+    static const char *const configs[] = {"wgmma:bm=64,bn=32", "wgmma:bm=64,bn=32,splits=2",
+                                          "wgmma:bm=64,bn=32,store=elements"};
+
+    for (unsigned i = 0; i < 12 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(15, 135, 96, TJ_U8);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        const bool turns = i / 3 % 2;
+        char label[160];
+
+        problem.n.type = TJ_BF16;
+        problem.m.transposed = 1;
+        problem.n.transposed = 1;
+        if (turns) { /* what is loaded as M is the caller's N */
+            problem.j.extent = 96;
+            problem.l.extent = 15;
+            problem.m.type = TJ_BF16;
+            problem.n.type = TJ_U8;
+        }
+        problem.scale[i / 6 == 0 ? TJ_MATRIX_M : TJ_MATRIX_N] = (tj_scale){TJ_F32, .rows = 5};
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %u", configs[i % 3], i);
+        expect_right_product(&problem, configs[i % 3], &options, label);
+    }
+}
