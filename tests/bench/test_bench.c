@@ -21,7 +21,7 @@
 
 #include "shell.h"
 
-enum { MAX_FIELDS = 64, MAX_ROWS = 16 };
+enum { MAX_FIELDS = 64, MAX_ROWS = 24 };
 
 static char text[OUTPUT_BYTES];
 
@@ -368,6 +368,8 @@ static const struct {
     {"16,32,16,1,e4m3,e5m2,e4m3,,row,col,col", "16x32x16-e4m3xe5m2-e4m3-rcc", "cublasStatus_t 15", NULL},
     {"16,32,16,1,e5m2,e4m3,bf16,,row,col", "16x32x16-e5m2xe4m3-bf16-rcr", "cublasStatus_t 15", NULL},
     {"16,32,16,1,e5m2,,,,row,col", "16x32x16-e5m2-rcr", "cublasStatus_t 15", "not both e5m2"},
+    {"9,11,5,1,c64,,,,col", "9x11x5-c64-crr", NULL, NULL},
+    {"9,11,5,3,c128,,,,row,col,col", "9x11x5b3-c128-rcc", NULL, NULL},
 };
 enum { PRODUCTS = sizeof products / sizeof products[0] };
 _Static_assert((int)PRODUCTS <= (int)MAX_ROWS, "rows of a CSV");

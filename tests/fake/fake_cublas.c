@@ -23,19 +23,40 @@ enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF
 enum { REDUCTIONS_IN_COMPUTE_TYPE = 2, REDUCTIONS = 7 };
 
 /* cudaDataType_t */
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E5M2 = 29 };
+enum {
+    R_32F = 0,
+    R_64F = 1,
+    R_16F = 2,
+    R_8I = 3,
+    C_32F = 4,
+    C_64F = 5,
+    R_32I = 10,
+    R_16BF = 14,
+    R_8F_E4M3 = 28,
+    R_8F_E5M2 = 29
+};
 
 /* How sums and scales are computed in PTX. */
-typedef enum number { IN_F32, IN_F64, IN_S32 } number;
+typedef enum number { IN_F32, IN_F64, IN_S32, IN_C32F, IN_C64F } number;
 
+#define ADD_COMPLEX(type)                                                                                                      \
+    "fma.rn." type " %sum, %x, %v, %sum; fma.rn." type " %sum_i, %x, %v_i, %sum_i; fma.rn." type " %sum_i, %x_i, %v, %sum_i; " \
+    "neg." type " %x_i, %x_i; fma.rn." type " %sum, %x_i, %v_i, %sum;"
+#define SCALE_COMPLEX(type)                                                                 \
+    "mul." type " %x, %y, %scale_i; mul." type " %v, %y_i, %scale_i; neg." type " %v, %v; " \
+    "fma.rn." type " %y, %y, %scale, %v; fma.rn." type " %y_i, %y_i, %scale, %x;"
+/* The part of a number, the parts, and the data type of a scale that is such a number. */
 static const struct {
     const char *type, *zero, *add_product, *multiply;
-} math[] = {{"f32", "0f00000000", "fma.rn.f32", "mul.f32"},
-            {"f64", "0d0000000000000000", "fma.rn.f64", "mul.f64"},
-            {"s32", "0", "mad.lo.s32", "mul.lo.s32"}};
+    int parts, bytes, id;
+} math[] = {{"f32", "0f00000000", "fma.rn.f32 %sum, %x, %v, %sum;", "mul.f32 %y, %y, %scale;", 1, 4, R_32F},
+            {"f64", "0d0000000000000000", "fma.rn.f64 %sum, %x, %v, %sum;", "mul.f64 %y, %y, %scale;", 1, 8, R_64F},
+            {"s32", "0", "mad.lo.s32 %sum, %x, %v, %sum;", "mul.lo.s32 %y, %y, %scale;", 1, 4, R_32I},
+            {"f32", "0f00000000", ADD_COMPLEX("f32"), SCALE_COMPLEX("f32"), 2, 4, C_32F},
+            {"f64", "0d0000000000000000", ADD_COMPLEX("f64"), SCALE_COMPLEX("f64"), 2, 8, C_64F}};
 
-/* An element type: how a %v that is summed is loaded, and a %y that was scaled is stored. */
-typedef enum element { F32, F64, F16, BF16, S8, E4M3, E5M2, S32, TF32, ELEMENTS } element;
+/* An element type: how a %v that is summed is loaded, and a %y that was scaled is stored; %v_i and %y_i: the imaginary part. */
+typedef enum element { F32, F64, F16, BF16, S8, E4M3, E5M2, S32, C32F, C64F, TF32, ELEMENTS } element;
 
 #define LOAD_FP8(name) "ld.global.u8 %h, [%at]; cvt.rn.f16x2." name "x2 %t0, %h; mov.b32 {%h, %g}, %t0; cvt.f32.f16 %v, %h;"
 #define STORE_FP8(name) "cvt.rn.satfinite." name "x2.f32 %h, 0f00000000, %y; st.global.u8 [%at], %h;"
@@ -53,6 +74,8 @@ static const struct {
                     [E4M3] = {R_8F_E4M3, 1, IN_F32, LOAD_FP8("e4m3"), STORE_FP8("e4m3")},
                     [E5M2] = {R_8F_E5M2, 1, IN_F32, LOAD_FP8("e5m2"), STORE_FP8("e5m2")},
                     [S32] = {R_32I, 4, IN_S32, "", "st.global.s32 [%at], %y;"},
+                    [C32F] = {C_32F, 8, IN_C32F, "ld.global.v2.f32 {%v, %v_i}, [%at];", "st.global.v2.f32 [%at], {%y, %y_i};"},
+                    [C64F] = {C_64F, 16, IN_C64F, "ld.global.v2.f64 {%v, %v_i}, [%at];", "st.global.v2.f64 [%at], {%y, %y_i};"},
                     [TF32] = {-1, 4, IN_F32, "ld.global.b32 %t0, [%at]; and.b32 %t0, %t0, 0xffffe000; mov.b32 %v, %t0;", ""}};
 
 static struct {
@@ -67,20 +90,23 @@ static struct {
 /* ---- the kernel ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Arguments: a, b, c, scale, m, n, k, and for each of A and B the elements between its rows and between its columns, ldc, and the strides
+ * Arguments: a, b, c, scale, its imaginary part, m, n, k, and for each of A and B the elements between its rows and between its columns, ldc, and the strides
  * of the batch, all 64 bits. Element number x of a product is row x % m, column x / m; block y is the product.
  *
  * 1: the load of A's element; 2: of B's; 3: the store; 4: the type of the sum; 5, 6, 7: the bytes of an element of A, B and C; 8: zero;
- * 9: multiply and add; 10: the type of the scale; 11: a sum becomes that; 12: multiply.
+ * 9: multiply and add; 10: the type of the scale; 11: a sum becomes that; 12: multiply. Of real numbers imaginary parts are 0.
  */
 static const char text[] =
     ".version 8.1\n.target sm_89\n.address_size 64\n"
-    ".visible .entry gemm(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .%10$s ps, .param .u64 pm, .param .u64 pn, "
+    ".visible .entry gemm(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .%10$s ps, .param .%10$s psi, .param .u64 pm, "
+    ".param .u64 pn, "
     ".param .u64 pk, .param .u64 par, .param .u64 pac, .param .u64 pbr, .param .u64 pbc, .param .u64 pldc, "
     ".param .u64 psa, .param .u64 psb, .param .u64 psc)\n{\n"
-    ".reg .pred %%p; .reg .b16 %%h, %%g; .reg .b32 %%t<4>; .reg .%4$s %%v, %%x, %%sum; .reg .%10$s %%y, %%scale;\n"
+    ".reg .pred %%p; .reg .b16 %%h, %%g; .reg .b32 %%t<4>; .reg .%4$s %%v, %%x, %%sum, %%v_i, %%x_i, %%sum_i; "
+    ".reg .%10$s %%y, %%scale, %%y_i, %%scale_i;\n"
     ".reg .b64 %%a, %%b, %%c, %%m, %%n, %%k, %%ar, %%ac, %%br, %%bc, %%ldc, %%s, %%i, %%row, %%col, %%at, %%z;\n"
-    "ld.param.u64 %%a, [pa]; ld.param.u64 %%b, [pb]; ld.param.u64 %%c, [pc]; ld.param.%10$s %%scale, [ps];\n"
+    "ld.param.u64 %%a, [pa]; ld.param.u64 %%b, [pb]; ld.param.u64 %%c, [pc]; ld.param.%10$s %%scale, [ps]; "
+    "ld.param.%10$s %%scale_i, [psi];\n"
     "ld.param.u64 %%m, [pm]; ld.param.u64 %%n, [pn]; ld.param.u64 %%k, [pk]; ld.param.u64 %%ar, [par];\n"
     "ld.param.u64 %%ac, [pac]; ld.param.u64 %%br, [pbr]; ld.param.u64 %%bc, [pbc]; ld.param.u64 %%ldc, [pldc];\n"
     "mov.u32 %%t0, %%ctaid.x; mov.u32 %%t1, %%ntid.x; mov.u32 %%t2, %%tid.x; mov.u32 %%t3, %%ctaid.y;\n"
@@ -92,12 +118,13 @@ static const char text[] =
     "ld.param.u64 %%s, [psb]; mul.lo.u64 %%s, %%s, %%z; mad.lo.u64 %%s, %%col, %%bc, %%s; mad.lo.u64 %%b, %%s, %6$d, %%b;\n"
     "ld.param.u64 %%s, [psc]; mul.lo.u64 %%s, %%s, %%z; mad.lo.u64 %%s, %%col, %%ldc, %%s; add.u64 %%s, %%s, %%row;\n"
     "mad.lo.u64 %%c, %%s, %7$d, %%c;\n"
-    "mul.lo.u64 %%ac, %%ac, %5$d; mul.lo.u64 %%br, %%br, %6$d; mov.%4$s %%sum, %8$s; mov.u64 %%i, 0;\n"
+    "mul.lo.u64 %%ac, %%ac, %5$d; mul.lo.u64 %%br, %%br, %6$d; mov.u64 %%i, 0;\n"
+    "mov.%4$s %%sum, %8$s; mov.%4$s %%sum_i, %8$s; mov.%4$s %%v_i, %8$s;\n"
     "next: setp.ge.u64 %%p, %%i, %%k; @%%p bra done;\n"
-    "mov.u64 %%at, %%a; %1$s mov.%4$s %%x, %%v;\n"
-    "mov.u64 %%at, %%b; %2$s %9$s %%sum, %%x, %%v, %%sum;\n"
+    "mov.u64 %%at, %%a; %1$s mov.%4$s %%x, %%v; mov.%4$s %%x_i, %%v_i;\n"
+    "mov.u64 %%at, %%b; %2$s %9$s\n"
     "add.u64 %%a, %%a, %%ac; add.u64 %%b, %%b, %%br; add.u64 %%i, %%i, 1; bra next;\n"
-    "done: %11$s %%y, %%sum; %12$s %%y, %%y, %%scale; mov.u64 %%at, %%c; %3$s ret;\n}\n";
+    "done: %11$s %%y, %%sum; %11$s %%y_i, %%sum_i; %12$s mov.u64 %%at, %%c; %3$s ret;\n}\n";
 
 typedef struct gemm {
     int op_a, op_b, type_a, type_b, type_c, compute;
@@ -120,9 +147,11 @@ static int is_fp8(int id)
     return id == R_8F_E4M3 || id == R_8F_E5M2;
 }
 
-/* alpha and beta are of the sum's type, but f32 where integers do not stay integers of 32 bits. */
+/* alpha and beta are of the sum's type, which is complex for such elements, but f32 where integers do not stay integers of 32 bits. */
 static number scale_of(const gemm *g)
 {
+    if (g->type_a == C_32F || g->type_a == C_64F)
+        return g->type_a == C_32F ? IN_C32F : IN_C64F;
     return g->compute == COMPUTE_64F ? IN_F64 : g->compute == COMPUTE_32I && g->type_c == R_32I ? IN_S32 : IN_F32;
 }
 
@@ -133,6 +162,10 @@ static int is_offered(const gemm *g)
         return g->type_b == R_32F && g->type_c == R_32F && (g->compute == COMPUTE_32F || g->compute == COMPUTE_32F_FAST_TF32);
     case R_64F:
         return g->type_b == R_64F && g->type_c == R_64F && g->compute == COMPUTE_64F;
+    case C_32F:
+    case C_64F:
+        return g->type_b == g->type_a && g->type_c == g->type_a &&
+               g->compute == (g->type_a == C_32F ? COMPUTE_32F : COMPUTE_64F);
     case R_16F:
     case R_16BF:
         return g->type_b == g->type_a && (g->type_c == g->type_a || g->type_c == R_32F) && g->compute == COMPUTE_32F;
@@ -176,32 +209,30 @@ static int is_wrong(const char *way)
 /* who: whose scale may be wrong. */
 static int run(const char *who, gemm g, const void *alpha, const void *beta, void *stream)
 {
-    static const float wrong32 = 1.01F;
-    static const double wrong64 = 1.01;
+    static const float wrong32[2] = {1.01F};
+    static const double wrong64[2] = {1.01};
     static const int wrong_whole = 2;
-    const void *const wrong[] = {&wrong32, &wrong64, &wrong_whole};
+    const void *const wrong[] = {wrong32, wrong64, &wrong_whole, wrong32, wrong64};
     const number scale = scale_of(&g);
+    const size_t part = (size_t)math[scale].bytes, bytes = part * (size_t)math[scale].parts;
+    static const char zeros[16];
+    char alpha_copy[16] = {0};
     int64_t a_row = g.op_a ? g.lda : 1, a_col = g.op_a ? 1 : g.lda, b_row = g.op_b ? g.ldb : 1, b_col = g.op_b ? 1 : g.ldb;
-    union {
-        float f32;
-        double f64;
-        int s32;
-    } alpha_copy;
     void *kernel;
 
     if (!is_offered(&g))
         return NOT_SUPPORTED;
-    if (scale == IN_F64 ? *(const double *)beta != 0 : scale == IN_F32 ? *(const float *)beta != 0 : *(const int *)beta != 0)
+    if (memcmp(beta, zeros, bytes) != 0)
         return NOT_SUPPORTED;
     if (g.lda < (g.op_a ? g.k : g.m) || g.ldb < (g.op_b ? g.n : g.k) || g.ldc < g.m)
         return INVALID_VALUE;
-    memcpy(&alpha_copy, is_wrong(who) ? wrong[scale] : alpha, scale == IN_F64 ? sizeof(double) : sizeof(float));
+    memcpy(alpha_copy, is_wrong(who) ? wrong[scale] : alpha, bytes);
     kernel = kernel_for(&g);
     if (!kernel)
         return NOT_INITIALIZED;
     {
-        void *arguments[] = {&g.a,   &g.b,   &g.c,   &alpha_copy, &g.m,        &g.n,        &g.k,       &a_row,
-                             &a_col, &b_row, &b_col, &g.ldc,      &g.stride_a, &g.stride_b, &g.stride_c};
+        void *arguments[] = {&g.a,   &g.b,   &g.c,   alpha_copy, alpha_copy + part, &g.m,        &g.n,       &g.k, &a_row,
+                             &a_col, &b_row, &b_col, &g.ldc,     &g.stride_a,       &g.stride_b, &g.stride_c};
 
         return fake.launch(kernel, (unsigned)((g.m * g.n + BLOCK - 1) / BLOCK), (unsigned)g.batch, 1, BLOCK, 1, 1, 0, stream,
                            arguments, NULL);
@@ -432,8 +463,6 @@ int cublasLtMatmulPreferenceDestroy(void *preference)
 static int read_product(const lt_desc *desc, const lt_layout *a, const lt_layout *b, const lt_layout *c, const lt_layout *d,
                         gemm *g)
 {
-    static const int scale_type[] = {[IN_F32] = R_32F, [IN_F64] = R_64F, [IN_S32] = R_32I};
-
     *g = (gemm){
         .op_a = desc->op_a,
         .op_b = desc->op_b,
@@ -454,8 +483,7 @@ static int read_product(const lt_desc *desc, const lt_layout *a, const lt_layout
     };
     return g->k == (g->op_b ? b->cols : b->rows) && g->m == d->rows && g->n == d->cols && a->batch == d->batch &&
            b->batch == d->batch && c->rows == d->rows && c->cols == d->cols && c->ld == d->ld && c->stride == d->stride &&
-           c->batch == d->batch && c->type == (is_fp8(d->type) ? R_16BF : d->type) &&
-           desc->scale_type == scale_type[scale_of(g)];
+           c->batch == d->batch && c->type == (is_fp8(d->type) ? R_16BF : d->type) && desc->scale_type == math[scale_of(g)].id;
 }
 
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int wanted,
@@ -469,11 +497,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, v
     if (!is_offered(&g))
         return NOT_SUPPORTED;
     /* No sum may pass through a type that is narrower than its own. */
-    if (asked->reductions != (g.type_c == (g.compute == COMPUTE_32I   ? R_32I
-                                           : g.compute == COMPUTE_64F ? R_64F
-                                                                      : R_32F)
-                                  ? REDUCTIONS
-                                  : REDUCTIONS_IN_COMPUTE_TYPE))
+    if (asked->reductions != (g.type_c == math[type[element_of(g.type_a)].sum].id ? REDUCTIONS : REDUCTIONS_IN_COMPUTE_TYPE))
         return INVALID_VALUE;
     memset(idea, 0, 4 * sizeof *idea);
     for (uint64_t i = 0; i < 4; i++)
