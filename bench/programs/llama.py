@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Llama of transformers, of the shape of Llama 3.1 8B (bf16, random weights): a token after 512 others, for 1, 16 and 64 sequences, and 2048
-tokens of a prompt at once.
+tokens of a prompt at once. With --in-f32 the same numbers are multiplied in f32, which tells how far bf16 alone moves the logits.
 """
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
 import harness
 
-chosen = harness.options(__doc__, torch=True)
+chosen = harness.options(__doc__, torch=True, in_f32="multiply the same numbers in f32")
 device = "cpu" if chosen.tiny else "cuda"
 CONTEXT, ROOM, PROMPT = (4, 16, 8) if chosen.tiny else (512, 256, 2048)
 SHAPE = {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -51,6 +51,7 @@ def main():
     torch.manual_seed(0)
     with harness.made_on(device, torch.bfloat16):
         model = harness.replace_linear(LlamaForCausalLM(LlamaConfig(**(TINY if chosen.tiny else SHAPE))).eval(), chosen)
+        model = model.float() if chosen.in_f32 else model
     cases = [(f"decoding, batch {batch}", Decoding(model, batch)) for batch in (1, 16, 64)]
     cases.append((f"prefill of {PROMPT} tokens", Prefill(model)))
     harness.run(harness.torch_clock(chosen.tiny), [

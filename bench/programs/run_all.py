@@ -21,7 +21,7 @@ import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 PROGRAMS = ("gpt2", "llama", "experts", "recommender", "small_matrices", "autoencoder", "gaussian_process")
-WAYS = ("plain", "with, empty store", "with", "torch", "plain again", "f32 sums")
+WAYS = ("plain", "with, empty store", "with", "torch", "plain again", "f32 sums", "in f32")
 COLUMNS = ("device", "program", "case", "mode", "way", "ms", "wall_ms", "difference", "allowed", "tokens", "same_bits", "computed")
 SECONDS = 100  # of one run, at most
 
@@ -29,7 +29,7 @@ SECONDS = 100  # of one run, at most
 def command(program, way, options):
     """The command line of a run, or None if the program cannot run in this way."""
     script = FOLDER / f"{program}.py"
-    flag = {"torch": "--torch", "f32 sums": "--f32-sums"}.get(way)
+    flag = {"torch": "--torch", "f32 sums": "--f32-sums", "in f32": "--in-f32"}.get(way)
     if flag and flag[2:].replace("-", "_") + "=" not in script.read_text():
         return None
     python = [sys.executable, str(script), *(["--tiny"] if options.tiny else []), *([flag] if flag else [])]
