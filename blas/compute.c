@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "error.h"
-#include "graph_memory.h"
 #include "log.h"
 
 enum {
@@ -35,30 +34,17 @@ void blas_compute_start(blas_choice choice)
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------- */
 
-/* In a graph the stream's own memory would become nodes, which not every graph may have. false: there is too little. */
-static bool have_workspace(const tj_driver *driver, const tj_plan *plan, const blas_call *call, tj_operands *operands)
-{
-    const size_t bytes = tj_plan_workspace_bytes(plan);
-
-    if (bytes <= call->workspace_bytes)
-        return true;
-    operands->workspace = blas_graph_memory_get(driver, call->stream, bytes);
-    operands->workspace_bytes = bytes;
-    return operands->workspace != NULL;
-}
-
 /* false: nothing is queued, and cuBLAS is to compute this call. A launch that fails is the last one of its product. */
-static bool launch(const tj_driver *driver, const blas_call *call, blas_product *product, bool is_captured)
+static bool launch(const blas_call *call, blas_product *product, bool is_captured)
 {
     const tj_plan *plan = atomic_load_explicit(&product->kernel.plan, memory_order_acquire);
     tj_operands operands;
     tj_error err;
 
-    if (!blas_call_is_whole(call))
+    /* In a graph the stream's own memory would become nodes, which not every graph may have. */
+    if (!blas_call_is_whole(call) || (is_captured && tj_plan_workspace_bytes(plan) > call->workspace_bytes))
         return false;
     blas_call_operands(call, &product->problem, &operands);
-    if (is_captured && !have_workspace(driver, plan, call, &operands))
-        return false;
     if (tj_plan_launch(plan, &operands, call->stream, &err) == TJ_OK)
         return true;
     atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
@@ -147,7 +133,7 @@ static blas_pair *watch(const tj_driver *driver, const blas_call *call, blas_pro
 
 static bool launch_timed(const tj_driver *driver, const blas_call *call, blas_product *product, blas_pair *pair)
 {
-    const bool is_done = launch(driver, call, product, false);
+    const bool is_done = launch(call, product, false);
 
     blas_timing_end(driver, pair, call->stream, is_done);
     return is_done;
@@ -265,16 +251,14 @@ bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_pro
     }
     is_captured = !driver->api.stream_is_capturing ||
                   driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS || captured != 0;
-    if (!is_captured)
-        blas_graph_memory_free(driver);
     if (now == BLAS_IS_NEW)
         now = meet(driver, product, is_captured);
     if (now == BLAS_IS_OURS && (is_captured || self.choice != BLAS_BY_TIME))
-        return launch(driver, call, product, is_captured);
+        return launch(call, product, is_captured);
     if (now == BLAS_IS_OURS)
         return launch_timed(driver, call, product, watch(driver, call, product));
     if (is_captured)
-        return now == BLAS_IS_COMPARED && is_promising(driver, product) && launch(driver, call, product, true);
+        return now == BLAS_IS_COMPARED && is_promising(driver, product) && launch(call, product, true);
     if (now == BLAS_IS_CHECKED)
         check(driver, call, product, visit);
     return now != BLAS_IS_CHECKED && (now == BLAS_IS_COMPARED || self.choice == BLAS_BY_TIME) &&

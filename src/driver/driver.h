@@ -87,9 +87,6 @@ struct tj_log; /* log.h */
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \
     X(stream_get_ctx, cuStreamGetCtx, cuStreamGetCtx, 9020, false, (CUstream stream, CUcontext *context))               \
-    X(stream_get_id, cuStreamGetId, cuStreamGetId, 12000, false, (CUstream stream, unsigned long long *id))            \
-    X(stream_get_capture_info, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, false,                        \
-      (CUstream stream, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **node, size_t *nodes))           \
     X(stream_get_green, cuStreamGetGreenCtx, cuStreamGetGreenCtx, 12040, false, (CUstream stream, CUgreenCtx *context)) \
     X(green_get_resource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, 12040, false,                            \
       (CUgreenCtx context, CUdevResource *resource, int type))                                                         \
@@ -100,13 +97,6 @@ struct tj_log; /* log.h */
     X(graph_launch, cuGraphLaunch, cuGraphLaunch, 10000, false, (CUgraphExec executable, CUstream stream))             \
     X(graph_exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, false, (CUgraphExec executable))              \
     X(graph_destroy, cuGraphDestroy, cuGraphDestroy, 10000, false, (CUgraph graph))                                    \
-    X(user_object_create, cuUserObjectCreate, cuUserObjectCreate, 11030, false,                                        \
-      (CUuserObject *object, void *payload, void (*destroy)(void *payload), unsigned int references,                   \
-       unsigned int flags))                                                                                            \
-    X(user_object_release, cuUserObjectRelease, cuUserObjectRelease, 11030, false,                                     \
-      (CUuserObject object, unsigned int references))                                                                  \
-    X(graph_retain_user_object, cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, false,                        \
-      (CUgraph graph, CUuserObject object, unsigned int references, unsigned int flags))                               \
     X(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010,       \
       false, (int *mode))                                                                                              \
     X(mem_alloc, cuMemAlloc, cuMemAlloc_v2, 3020, false, (CUdeviceptr *pointer, size_t bytes))                         \
@@ -218,14 +208,20 @@ int32_t tj_green_share(const tj_driver *driver, CUgreenCtx green);
 
 /**
  * Return the number of multiprocessors of the stream's green context; 0: it has none, or the driver knows none (before CUDA
- * 12.4). NULL is a stream of the current context, which may be a green one too.
+ * 12.4), or it is being captured: no device has shown yet that a capture survives the question. NULL is a stream of the current
+ * context, which may be a green one too.
  */
 static inline int32_t tj_stream_share(const tj_driver *driver, CUstream stream)
 {
+    int captured = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgreenCtx green = NULL;
 
-    if (!driver->api.stream_get_green || driver->api.stream_get_green(stream, &green) != CUDA_SUCCESS ||
-        __builtin_expect(green == NULL, 1))
+    if (!driver->api.stream_get_green)
+        return 0;
+    if ((uintptr_t)stream > CU_STREAM_LEGACY && driver->api.stream_is_capturing &&
+        (driver->api.stream_is_capturing(stream, &captured) != CUDA_SUCCESS || captured != CU_STREAM_CAPTURE_STATUS_NONE))
+        return 0;
+    if (driver->api.stream_get_green(stream, &green) != CUDA_SUCCESS || __builtin_expect(green == NULL, 1))
         return 0;
     return tj_green_share(driver, green);
 }

@@ -5,8 +5,6 @@
 #include "capture.h"
 #include "error.h"
 
-enum { TJ_STREAM_LEGACY = 1 }; /* CU_STREAM_LEGACY, which is also what NULL means */
-
 /* Structs of another size come from a program built for another version; there has been only one. */
 static tj_status check_structs(const tj_problem *problem, const tj_operands *operands, tj_error *err)
 {
@@ -185,7 +183,7 @@ static inline void mark_captured(const tj_plan *plan, const tj_scope *scope, str
     CUresult (*const is_capturing)(CUstream, int *) = scope->driver->api.stream_is_capturing;
     int state = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    if ((uintptr_t)stream <= TJ_STREAM_LEGACY || !is_capturing ||
+    if ((uintptr_t)stream <= CU_STREAM_LEGACY || !is_capturing ||
         atomic_load_explicit(&plan->is_captured, memory_order_relaxed))
         return;
     if (is_capturing(stream, &state) == CUDA_SUCCESS && state != CU_STREAM_CAPTURE_STATUS_NONE)

@@ -788,48 +788,6 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status)
     return end(result);
 }
 
-/* Graphs hold nothing here. */
-static CUresult refuse(enum call call)
-{
-    const CUresult result = begin(call);
-
-    return end(result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result);
-}
-
-EXPORT_NEW CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, uint64_t *id, CUgraph *graph,
-                                              const CUgraphNode **node, size_t *nodes)
-{
-    (void)stream, (void)status, (void)id, (void)graph, (void)node, (void)nodes;
-    return refuse(CALL_stream_get_capture_info);
-}
-
-EXPORT_NEW CUresult cuUserObjectCreate(CUuserObject *object, void *payload, void (*destroy)(void *payload),
-                                       unsigned int references, unsigned int flags)
-{
-    (void)object, (void)payload, (void)destroy, (void)references, (void)flags;
-    return refuse(CALL_user_object_create);
-}
-
-EXPORT_NEW CUresult cuUserObjectRelease(CUuserObject object, unsigned int references)
-{
-    (void)object, (void)references;
-    return refuse(CALL_user_object_release);
-}
-
-EXPORT_NEW CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int references, unsigned int flags)
-{
-    (void)graph, (void)object, (void)references, (void)flags;
-    return refuse(CALL_graph_retain_user_object);
-}
-
-EXPORT_NEW CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
-{
-    const CUresult result = begin(CALL_stream_get_id);
-
-    *id = (uintptr_t)stream;
-    return end(result);
-}
-
 EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
 {
     CUresult result = begin(CALL_thread_exchange_capture_mode);

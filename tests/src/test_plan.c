@@ -217,7 +217,10 @@ static void expect_calls(const tj_problem *problem, const tj_plan *plan, const t
 
 Test(plan, that_is_ready_costs_these_driver_calls_and_no_other)
 {
-    static const char *const own[] = {"cuCtxGetId", "cuStreamGetGreenCtx", "cuStreamIsCapturing", "cuLaunchKernel"};
+    static const char *const own[] = {"cuCtxGetId", "cuStreamIsCapturing", "cuStreamGetGreenCtx", "cuStreamIsCapturing",
+                                      "cuLaunchKernel"};
+    static const char *const captured[] = {"cuCtxGetId", "cuStreamIsCapturing", "cuStreamIsCapturing", "cuLaunchKernel"};
+    static const char *const known[] = {"cuCtxGetId", "cuStreamIsCapturing", "cuStreamGetGreenCtx", "cuLaunchKernel"};
     static const char *const usual[] = {"cuCtxGetId", "cuStreamGetGreenCtx", "cuLaunchKernel"};
     static const char *const held[] = {"cuCtxGetId", "cuLaunchKernel"};
     static const char *const pushed[] = {"cuCtxGetId",          "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxGetId",
@@ -241,15 +244,15 @@ Test(plan, that_is_ready_costs_these_driver_calls_and_no_other)
     for (int turn = 0; turn < 3; turn++) { /* the first one is not the thread's last */
         expect_calls(&fixed, NULL, &x, NULL, usual, 3, "the default stream");
         expect_calls(&fixed, NULL, &x, legacy, usual, 3, "the default stream by its other name");
-        expect_calls(&fixed, NULL, &x, stream, own, 4, "a stream of the program's own");
+        expect_calls(&fixed, NULL, &x, stream, own, 5, "a stream of the program's own");
     }
     expect_calls(&passed, NULL, &y, NULL, usual, 3, "another plan than the last one, with an extent of the launch");
     expect_calls(NULL, plan, &x, NULL, held, 2, "a plan in the default stream");
     expect_calls(NULL, plan, &x, stream, held, 2, "a plan that is held, which need not know of captures");
     fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    expect_calls(&fixed, NULL, &x, stream, own, 4, "a capture");
+    expect_calls(&fixed, NULL, &x, stream, captured, 4, "a capture");
     fake.fake_set_capture(NULL, CU_STREAM_CAPTURE_STATUS_NONE);
-    expect_calls(&fixed, NULL, &x, stream, usual, 3, "a plan that a graph has, which is not asked about again");
+    expect_calls(&fixed, NULL, &x, stream, known, 4, "a plan that a graph has, which is not asked about again");
 }
 
 /* ---- memory runs out ---------------------------------------------------------------------------------------------- */
