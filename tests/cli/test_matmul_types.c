@@ -226,7 +226,7 @@ Test(matmul_types, what_cannot_be_repacked_is_named)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cr_expect(ne(int, shell(rows[i][0]), 0), "%s", rows[i][0]);
+        cr_expect(ne(int, shell("%s", rows[i][0]), 0), "%s", rows[i][0]);
         cr_expect(strstr(errors, rows[i][1]) != NULL, "%s: %s", rows[i][1], errors);
     }
 }
@@ -249,7 +249,7 @@ Test(matmul_types, one_triangle_is_computed_and_written)
                  NPY "printf '\\000\\074\\000\\100' | npy M.npy '<f2' 2 1; $T matmul M.npy M.npy -o P.npy --transpose-n "
                      "--symmetric %s --json",
                  rows[i].name);
-        cr_assert(eq(int, shell(command), 0), "%s", errors);
+        cr_assert(eq(int, shell("%s", command), 0), "%s", errors);
         expect_bytes(rows[i].wanted, 8, "<f2");
         cr_expect(strstr(out, rows[i].name) != NULL, "%s", out);
     }
