@@ -189,6 +189,7 @@ static void count_parts(const tj_problem *view, tj_counts *counts)
     counts->phase.flop *= products;
     counts->work[counts->pipe] *= products;
     counts->chain_fma *= products;
+    counts->element_fma = products;
     counts->mma *= products;
     counts->sums *= parts;
     counts->reduce.sums *= parts;

@@ -93,6 +93,7 @@ typedef struct tj_counts {
     int64_t waits;       /**< times that a block waits for global memory, in sequence: an estimate */
     int64_t chain;       /**< length of a thread's chain of dependent multiply-adds */
     int32_t chain_fma;   /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
+    int32_t element_fma; /**< multiply-adds of two elements: 1, or 4 of complex numbers */
     int32_t pieces;      /**< in which the copies of a phase are issued, some iterations apart; 0: together */
     int32_t ahead;       /**< phases whose loads are in flight while one is multiplied; 0: all wait (waits) */
     int32_t walkers;     /**< resident blocks of a multiprocessor that walk the tiles of P; 0: each tile has its own block */
