@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of complex numbers, whose parts are small integers, so that they are exact, next to those of NumPy, PyTorch and SciPy's BLAS."""
+"""Products of complex numbers, whose parts are small integers, so that they are exact, next to those of NumPy and SciPy's BLAS."""
 
 import numpy
 import pytest
@@ -55,16 +55,6 @@ def test_groups(numbers):
     assert numpy.array_equal(p, numpy.concatenate([a[:7] @ b[0], a[7:19] @ b[1], a[19:] @ b[2]]))
     along = tilejit.matmul_along_k(a.T, numbers(30, 8), [0, 7, 30])
     assert along.shape == (2, 16, 8) and along.dtype == numpy.complex64
-
-
-def test_lazy_conjugates_of_torch(numbers):
-    torch = pytest.importorskip("torch")
-    a, b = torch.from_numpy(numbers(20, 33)), torch.from_numpy(numbers(20, 47))
-    for p, wanted in ((tilejit.matmul(a.mH, b), a.mH @ b), (tilejit.matmul(a.mH, b.conj()), a.mH @ b.conj()),
-                      (tilejit.matmul(a.mH, b, conj_a=True), a.mT @ b), (tilejit.matmul(a.conj()[:, ::2].mT, b), a.conj()[:, ::2].mT @ b)):
-        assert not p.is_conj() and torch.equal(p, wanted.resolve_conj())
-    with pytest.raises(tilejit.InvalidArgument, match=r"out is a lazy conjugate: pass out.resolve_conj\(\)"):
-        tilejit.matmul(a.mT, b, torch.empty(33, 47, dtype=a.dtype).conj())
 
 
 def test_problems(numbers):

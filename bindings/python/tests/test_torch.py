@@ -506,3 +506,12 @@ import tilejit.torch
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TILEJIT_TORCH_DIR": str(tmp_path), **environment},
                           capture_output=True, text=True)
     assert done.returncode == 1 and words in done.stderr and "ImportError" in done.stderr
+
+
+def test_lazy_conjugates():
+    a, b = (torch.complex(tensor(*shape), tensor(*shape)) for shape in ((20, 33), (20, 47)))
+    for p, wanted in ((tilejit.matmul(a.mH, b), a.mH @ b), (tilejit.matmul(a.mH, b.conj()), a.mH @ b.conj()),
+                      (tilejit.matmul(a.mH, b, conj_a=True), a.mT @ b), (tilejit.matmul(a.conj()[:, ::2].mT, b), a.conj()[:, ::2].mT @ b)):
+        assert not p.is_conj() and torch.equal(p, wanted.resolve_conj())
+    with pytest.raises(tilejit.InvalidArgument, match=r"out is a lazy conjugate: pass out.resolve_conj\(\)"):
+        tilejit.matmul(a.mT, b, torch.empty(33, 47, dtype=a.dtype).conj())
