@@ -710,8 +710,9 @@ Test(known_times, a_quarter_of_the_budget_is_the_finals)
     options.seconds = 24; /* 18, and 6 */
     options.progress = on_budget;
     cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(i64, result.evaluations, 18 * 4));
-    cr_expect(eq(i64, stage.rounds, 6 * 16), "%d rounds", (int)stage.rounds);
+    /* A compile that another thread began is over or not when the search ends: one more evaluation, or its time for the finals. */
+    cr_expect(result.evaluations == 18 * 4 || result.evaluations == 18 * 4 - 1, "%d evaluations", (int)result.evaluations);
+    cr_expect(eq(i64, stage.rounds + 4 * result.evaluations, 24 * 16), "%d rounds", (int)stage.rounds);
     cr_expect(eq(dbl, told_budget, 24));
     cr_expect(is_config(&result.config, "naive:tile_width=4"));
     tj_context_free(context);
