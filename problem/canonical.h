@@ -46,6 +46,15 @@ static inline bool tj_has_fixed_extents(const tj_problem *problem)
     return problem->j.mode == TJ_DIM_FIXED && problem->k.mode == TJ_DIM_FIXED && problem->l.mode == TJ_DIM_FIXED;
 }
 
+/** Return the name of a size of P that is known only at launch, for a message; NULL: j, l and the batch are fixed. */
+static inline const char *tj_problem_open_size(const tj_problem *words)
+{
+    return words->j.mode != TJ_DIM_FIXED   ? "j"
+           : words->l.mode != TJ_DIM_FIXED ? "l"
+           : words->batch == TJ_ANY        ? "the batch"
+                                           : NULL;
+}
+
 /** Return one matrix of a problem, to be changed. */
 static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
 {

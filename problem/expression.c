@@ -448,20 +448,18 @@ static tj_status check_pairs(const tj_problem *words, tj_error *err)
  */
 static tj_status check_reductions(const tj_problem *words, tj_error *err)
 {
-    const bool is_fixed = words->j.mode == TJ_DIM_FIXED && words->l.mode == TJ_DIM_FIXED;
+    const char *const open_size = tj_problem_open_size(words);
 
     if (!tj_epilogue_reduces(&words->epilogue))
         return TJ_OK;
     if (tj_is_grouped(words))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the epilogue reduces rows or columns, and the problem has groups: reduce P in a kernel of your own");
-    if (!is_fixed || words->batch == TJ_ANY)
+    if (open_size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the epilogue reduces rows or columns, and %s is known only at launch: fix j, l and the batch, which "
                        "make the size of the workspace",
-                       words->j.mode != TJ_DIM_FIXED   ? "j"
-                       : words->l.mode != TJ_DIM_FIXED ? "l"
-                                                       : "the batch");
+                       open_size);
     return TJ_OK;
 }
 

@@ -137,7 +137,7 @@ static tj_status check_scales_of_p(const tj_scale *s, tj_error *err)
 /* A P that the kernel quantises: rows of it that one kernel finds, in a workspace whose size is known before the launch. */
 static tj_status check_quantized(const tj_problem *words, tj_error *err)
 {
-    const bool is_fixed = words->j.mode == TJ_DIM_FIXED && words->l.mode == TJ_DIM_FIXED && words->batch != TJ_ANY;
+    const char *const open_size = tj_problem_open_size(words);
     char list[TJ_NAME_LIST_BYTES];
 
     if (!tj_type_is_quantized(words->p.type))
@@ -159,13 +159,11 @@ static tj_status check_quantized(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_p is set, and an index scatters the rows of P, to some of which several may be added: leave one "
                        "of the two out");
-    if (!is_fixed)
+    if (open_size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scale_p is set, and %s is known only at launch: fix j, l and the batch, which make the size of the "
                        "workspace",
-                       words->j.mode != TJ_DIM_FIXED   ? "j"
-                       : words->l.mode != TJ_DIM_FIXED ? "l"
-                                                       : "the batch");
+                       open_size);
     if (tj_type_is_pair(words->p.type) && tj_problem_p_cols(words) % 2 != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P is %s, of which two columns share a byte, and has %lld columns: give it an even number",
