@@ -88,8 +88,8 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
 
 /*
  * A phase is long straight-line code. The part beyond the instruction cache is fetched again in every phase. If copies are
- * spread over the phase, fetching overlaps twice the code. Of complex numbers as many elements are free, in either way: in c64
- * an H200 reaches 0.7 of its peak with 1024 to 4096 multiply-adds of a phase, and 0.45 with 8192.
+ * spread over the phase, fetching overlaps twice the code. For complex numbers the limit counts elements instead, however copies
+ * are spread: in c64 an H200 reaches 0.7 of its peak with 1024 to 4096 multiply-adds in a phase, and 0.45 with 8192.
  */
 static double fetch_slowdown(const tj_counts *c)
 {

@@ -297,7 +297,7 @@ CUresult EMU_EXPORT cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void 
     return cuStreamGetCtx(stream, context);
 }
 
-/* There are no green contexts. */
+/* The emulator has no green contexts, so no stream belongs to one. */
 CUresult EMU_EXPORT cuStreamGetGreenCtx(CUstream stream, void **green)
 {
     emu_stream *known;

@@ -83,8 +83,8 @@ void emu_tensor_offer(emu_warp *warp);
 void emu_tensor_settle(emu_warp *warp);
 
 /**
- * A relaxed arrival and a relaxed wait order no memory, but what is known to be complete in tensor memory: its fences need only an
- * order of execution. Of other modules nothing.
+ * A relaxed arrival and a relaxed wait order no accesses to memory. They do pass on which accesses to tensor memory are complete,
+ * because the fences of tensor memory need only an order of execution.
  */
 void emu_tensor_release(const emu_warp *warp, emu_past *to);
 void emu_tensor_acquire(emu_warp *warp, const emu_past *from);
