@@ -109,8 +109,8 @@ typedef enum tj_layout { TJ_ROW_MAJOR = 0, TJ_COL_MAJOR = 1 } tj_layout;
  * may then serve the problem add the products of an element in one order, which tj_problem_sum_order names; other configs are
  * refused. Sums of tensor cores have the same bits on devices of one class (docs/invariant.md).
  *
- * Not with compute f32_split or f32_fp8, complex numbers, groups along k, epilogues that reduce rows or columns, repacked weights, weights of 4
- * bits next to e4m3, scales along k of integers, and zero points of floats.
+ * Not with compute f32_split or f32_fp8, complex numbers, groups along k, epilogues that reduce rows or columns, repacked
+ * weights, weights of 4 bits next to e4m3, scales along k of integers, and zero points of floats.
  */
 typedef enum tj_invariant { TJ_INVARIANT_NOTHING = 0, TJ_INVARIANT_ROWS = 1 } tj_invariant;
 
@@ -367,9 +367,9 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOS
  *     problem.symmetric = TJ_SYMMETRIC_BOTH;
  *     tj_operands x = TJ_OPERANDS(X, X, P);
  *
- * M and N are operands like those of any product; for X^T . X, M is transposed instead of N. Nothing checks that M . N and C
- * are symmetric. Only one triangle is read of C, and of matrices in the epilogue, and only its elements are computed, with
- * `row` and `col` of that triangle: the lower one (col <= row), except with TJ_SYMMETRIC_UPPER. C may be P.
+ * M and N are operands like those of any product; for X^T . X, M is transposed instead of N. Whether C and the product are
+ * symmetric is not checked. Only one triangle is read of C, and of matrices in the epilogue, and only its elements are
+ * computed, with `row` and `col` of that triangle: the lower one (col <= row), except with TJ_SYMMETRIC_UPPER. C may be P.
  *
  * j and l are equal, in the problem and in every launch; either both are fixed or neither is. Rows are as they lie. The epilogue
  * takes no pairs of columns and has no outputs besides P, and P has no scales.

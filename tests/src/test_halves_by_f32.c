@@ -141,7 +141,7 @@ static float that_has_infinity(int64_t line, int64_t k)
     return line == 2 && k == 9 ? INFINITY : (float)((line + k) % 3 - 1);
 }
 
-/* Where tensor cores have no number, a thread computes its sums again, as f32 has them; of numbers, no bit is lost. */
+/* A thread whose sums are infinite or NaN computes them again in f32; for all other sums, no bit of an operand is lost. */
 Test(halves_by_f32, of_any_size_are_as_those_of_f32)
 {
     static const struct {
