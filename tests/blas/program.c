@@ -95,7 +95,7 @@ static struct {
 
 static struct {
     int (*init)(unsigned), (*device_get)(int *, int), (*primary_retain)(void **, int), (*set_current)(void *);
-    int (*mem_alloc)(uint64_t *, size_t), (*to_host)(void *, uint64_t, size_t), (*to_device)(uint64_t, const void *, size_t);
+    int (*mem_alloc)(uint64_t *, size_t), (*to_host)(void *, uint64_t, size_t), (*copy)(uint64_t, const void *, size_t);
     int (*stream_create)(void **, unsigned), (*stream_wait)(void *), (*begin_capture)(void *, int);
     int (*end_capture)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
 } cu;
@@ -181,7 +181,7 @@ static void open_driver(void)
     find(driver, "cuCtxSetCurrent", &cu.set_current);
     find(driver, "cuMemAlloc_v2", &cu.mem_alloc);
     find(driver, "cuMemcpyDtoH_v2", &cu.to_host);
-    find(driver, "cuMemcpyHtoD_v2", &cu.to_device);
+    find(driver, "cuMemcpyHtoD_v2", &cu.copy);
     find(driver, "cuStreamCreate", &cu.stream_create);
     find(driver, "cuStreamSynchronize", &cu.stream_wait);
     find(driver, "cuStreamBeginCapture_v2", &cu.begin_capture);
@@ -203,6 +203,14 @@ typedef struct job {
     void *handle, *lt, *stream;
     int attribute; /* of a description, which is set too; 0: none is */
 } job;
+
+/* Copy, and wait: a short copy returns before its end, and a stream of its own does not wait for it. */
+static int to_device(uint64_t to, const void *from, size_t bytes)
+{
+    const int status = cu.copy(to, from, bytes);
+
+    return status != 0 ? status : cu.stream_wait(NULL);
+}
 
 static uint64_t allocate(size_t bytes)
 {
@@ -240,7 +248,7 @@ static void fill_job(job *j, bool is_first)
         if (bytes_of(j, i) == 0 || (!is_first && is_of_host(&j->one.p, (part)i)))
             continue;
         fill_part(&j->one, (part)i, j->host[i]);
-        if (cu.to_device(j->device[i], j->host[i], bytes_of(j, i)) != 0)
+        if (to_device(j->device[i], j->host[i], bytes_of(j, i)) != 0)
             die("cannot copy");
     }
 }
@@ -257,7 +265,7 @@ static void make_job(job *j, const drawn_product *one)
 
         j->arrays[i] = allocate(8 * (size_t)one->p.batch);
         for (int64_t k = 0; k < one->p.batch; k++)
-            if (cu.to_device(j->arrays[i] + 8 * (uint64_t)k, &(const uint64_t){j->device[i] + (uint64_t)k * step}, 8) != 0)
+            if (to_device(j->arrays[i] + 8 * (uint64_t)k, &(const uint64_t){j->device[i] + (uint64_t)k * step}, 8) != 0)
                 die("cannot copy");
     }
     fill_job(j, true);
@@ -422,7 +430,7 @@ static bool once(job *j, int *wrong)
     int status, bad;
 
     for (int i = 0; i < PARTS; i++)
-        if (is_result(&j->one, (part)i) && cu.to_device(j->device[i], j->host[i], bytes_of(j, i)) != 0)
+        if (is_result(&j->one, (part)i) && to_device(j->device[i], j->host[i], bytes_of(j, i)) != 0)
             die("cannot copy");
     status = call(j);
     if (status != 0 && !lib.fake_cublas_count) /* NVIDIA's does not do it */
@@ -663,11 +671,11 @@ static int run_zeros(void)
     open_handles(&j);
     one.p.scalars = ON_DEVICE;
     make_usual(&j, one, 0, 0);
-    (void)cu.to_device(j.device[OF_ALPHA], &zeros[0], 4);
-    (void)cu.to_device(j.device[OF_BETA], &zeros[1], 4);
+    (void)to_device(j.device[OF_ALPHA], &zeros[0], 4);
+    (void)to_device(j.device[OF_BETA], &zeros[1], 4);
     expect(await(&j, &wrong), "factors on the device are taken", &wrong);
-    (void)cu.to_device(j.device[OF_A], &none, sizeof none);
-    (void)cu.to_device(j.device[OF_C], &none, sizeof none);
+    (void)to_device(j.device[OF_A], &none, sizeof none);
+    (void)to_device(j.device[OF_C], &none, sizeof none);
     expect(call(&j) == 0 && cu.stream_wait(j.stream) == 0 && cu.to_host(&got, j.device[OF_C], sizeof got) == 0 && got == 0,
            "factors of 0 hide what is no number", &wrong);
     return wrong;
@@ -691,7 +699,7 @@ static int run_refused(void)
     make_job(&j, &one);
     for (int i = A; i <= B; i++) {
         j.device[OF_SCALES + i] = allocate(sizeof ones);
-        (void)cu.to_device(j.device[OF_SCALES + i], ones, sizeof ones);
+        (void)to_device(j.device[OF_SCALES + i], ones, sizeof ones);
         j.one.p.scale[i] = j.host; /* there is one */
         j.one.p.scale_mode[i] = 2;
     }
@@ -848,7 +856,7 @@ static int run_expected(void)
         taken = count() == before;
     }
     expect(taken, "the capture has the kernel", &wrong);
-    (void)cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
+    (void)to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     return wrong;
@@ -872,7 +880,7 @@ static int run_capture(void)
     before = count();
     expect(cu.begin_capture(j.stream, 0) == 0 && call(&j) == 0 && cu.end_capture(j.stream, &graph) == 0 && count() == before,
            "a capture of the kernel", &wrong);
-    (void)cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
+    (void)to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     return wrong;
@@ -918,7 +926,7 @@ static int run_workspace(void)
     expect(!is_captured(&j, &graph), "a capture without a workspace is left to the library", &wrong);
     expect(lib.cublasSetWorkspace_v2(j.handle, (void *)allocate(1 << 20), 1 << 20) == 0 && is_captured(&j, &graph),
            "one with a workspace is not", &wrong);
-    (void)cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
+    (void)to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
     expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
            "the graph multiplies", &wrong);
     expect(lib.cublasSetStream_v2(j.handle, j.stream) == 0 && !is_captured(&j, &graph), "a new stream takes it away", &wrong);
@@ -997,7 +1005,7 @@ static int run_stub(const char *path)
     expect(create(&j.handle) == 0 && cu.stream_create(&j.stream, 1) == 0 && set_stream(j.handle, j.stream) == 0, "a handle",
            &wrong);
     for (int i = 0; i < 8; i++)
-        expect(cu.to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C)) == 0 &&
+        expect(to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C)) == 0 &&
                    sgemm(j.handle, 0, 0, 24, 16, 32, j.host[OF_ALPHA], (void *)j.device[OF_A], 24, (void *)j.device[OF_B], 32,
                          j.host[OF_BETA], (void *)j.device[OF_C], 24) == 0 &&
                    count_wrong(&j) == 0,

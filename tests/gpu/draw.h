@@ -325,6 +325,8 @@ static void draw_order(request *r)
     if (weights && tj_type_get_facts((tj_type)weights->type)->numbers == 2 && next() % 2) {
         weights->order = TJ_ORDER_REPACKED;
         p->k.extent = (p->k.extent + TJ_REPACKED_BLOCK - 1) / TJ_REPACKED_BLOCK * TJ_REPACKED_BLOCK;
+        if (weights->stride > 0) /* that of the shorter k: repacked items must not overlap */
+            weights->stride = TJ_TIGHT;
         r->asked = *p;
         if (!is_served(r))
             *r = before;
