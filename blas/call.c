@@ -10,7 +10,7 @@
 
 /* ---- scalars --------------------------------------------------------------------------------------------------------- */
 
-static double scalar_of(const blas_call *call, const void *scalar)
+static blas_number scalar_of(const blas_call *call, const void *scalar)
 {
     return blas_element_read(call->form.scalar_type, scalar);
 }
@@ -35,13 +35,16 @@ static void settle_scalars(blas_call *call)
         return;
     }
     if (alpha_on_host) {
-        const double alpha = scalar_of(call, call->alpha);
+        const blas_number alpha = scalar_of(call, call->alpha);
 
-        form->is_zero = alpha == 0;
-        form->has_alpha = alpha != 1;
+        form->is_zero = alpha.re == 0 && alpha.im == 0;
+        form->has_alpha = alpha.re != 1 || alpha.im != 0;
     }
-    if (beta_on_host)
-        form->has_beta = scalar_of(call, call->beta) != 0;
+    if (beta_on_host) {
+        const blas_number beta = scalar_of(call, call->beta);
+
+        form->has_beta = beta.re != 0 || beta.im != 0;
+    }
 }
 
 void blas_call_settle(blas_call *call)
@@ -100,12 +103,16 @@ static int compute_for(const blas_form *form)
     if (!is_known)
         return 0;
     switch (form->type[BLAS_A]) {
+    case BLAS_C_32F:
+        return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC || (is_fast && !is_pedantic) ? TJ_COMPUTE_F32
+                                                                                                                : 0;
     case BLAS_R_32F:
         if (compute == BLAS_COMPUTE_32F && math == BLAS_MATH_TF32)
             return tf32;
         if (compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC)
             return TJ_COMPUTE_F32;
         return is_fast && !is_pedantic ? tf32 : 0;
+    case BLAS_C_64F:
     case BLAS_R_64F:
         return compute == BLAS_COMPUTE_64F || compute == BLAS_COMPUTE_64F_PEDANTIC ? TJ_COMPUTE_F64 : 0;
     case BLAS_R_16F:
@@ -147,6 +154,7 @@ static tj_matrix matrix_of(const blas_form *form, int which)
 
     return (tj_matrix){.type = blas_element_type(form->type[which]),
                        .layout = by_rows == (form->is_by_rows[BLAS_D] != 0) ? TJ_ROW_MAJOR : TJ_COL_MAJOR,
+                       .conjugated = op == BLAS_OP_C && blas_element_is_complex(form->type[which]),
                        .ld = form->ld[which],
                        .stride = form->is_pointers  ? TJ_POINTERS
                                  : form->batch <= 1 ? TJ_TIGHT
@@ -218,6 +226,10 @@ static const char *object_to_matrices(const blas_form *form)
         return "an extent is 0";
     if (form->op_a < BLAS_OP_N || form->op_a > BLAS_OP_C || form->op_b < BLAS_OP_N || form->op_b > BLAS_OP_C)
         return "an unknown operation on A or B";
+    if (form->triangle > BLAS_FILL_UPPER + 1 || form->triangle < 0)
+        return "an unknown triangle of C";
+    if (form->is_hermitian)
+        return "a Hermitian product";
     if (!form->is_aligned)
         return "an address is not a multiple of 16";
     for (int i = 0; i < BLAS_MATRICES; i++)
@@ -243,7 +255,7 @@ static const char *objection(const blas_form *form)
     if (form->special == BLAS_FEW_PROCESSORS)
         return "a number of multiprocessors is set";
     if (form->special == BLAS_OTHER_MATRICES)
-        return "interleaved or complex matrices, or sizes that do not fit";
+        return "interleaved matrices, complex ones in two planes, or sizes that do not fit";
     if (!reason)
         reason = object_to_scales(form);
     return reason ? reason : blas_epilogue_objection(form);
@@ -267,6 +279,8 @@ bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128]
         (void)snprintf(why, 128, "%s", reason);
         return false;
     }
+    if (form->triangle) /* column-major, so that P, which is its transpose, has the other one */
+        problem->symmetric = form->triangle == BLAS_FILL_LOWER + 1 ? TJ_SYMMETRIC_UPPER : TJ_SYMMETRIC_LOWER;
     problem->batch = form->is_pointers || form->batch > 1 ? form->batch : 0;
     problem->m = matrix_of(form, by_rows ? BLAS_A : BLAS_B);
     problem->n = matrix_of(form, by_rows ? BLAS_B : BLAS_A);
@@ -291,10 +305,16 @@ void blas_call_operands(const blas_call *call, const tj_problem *problem, tj_ope
                                          call->address[BLAS_D]);
     if (!form->is_in_place)
         operands->c.address = call->address[BLAS_C];
-    if (form->scalars == BLAS_SCALARS_ON_HOST && form->has_alpha)
-        operands->alpha = scalar_of(call, call->alpha);
-    if ((form->scalars == BLAS_SCALARS_ON_HOST || form->scalars == BLAS_ALPHA_VECTOR_BETA_ON_HOST) && form->has_beta)
-        operands->beta = scalar_of(call, call->beta);
+    if (form->scalars == BLAS_SCALARS_ON_HOST && form->has_alpha) {
+        const blas_number alpha = scalar_of(call, call->alpha);
+
+        operands->alpha = alpha.re, operands->alpha_im = alpha.im;
+    }
+    if ((form->scalars == BLAS_SCALARS_ON_HOST || form->scalars == BLAS_ALPHA_VECTOR_BETA_ON_HOST) && form->has_beta) {
+        const blas_number beta = scalar_of(call, call->beta);
+
+        operands->beta = beta.re, operands->beta_im = beta.im;
+    }
     for (int i = BLAS_A; i <= BLAS_B; i++)
         operands->scale[factor_of(form, i)] = (tj_operand){call->scale[i], scale_ld(form, i), TJ_BROADCAST};
     blas_epilogue_operands(call, &problem->epilogue, operands);

@@ -16,6 +16,9 @@ enum { BLAS_SUCCESS = 0, BLAS_NOT_INITIALIZED = 1 };
 /** cublasOperation_t; of real numbers, the conjugate transpose is the transpose. */
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1, BLAS_OP_C = 2 };
 
+/** cublasFillMode_t. */
+enum { BLAS_FILL_LOWER = 0, BLAS_FILL_UPPER = 1, BLAS_FILL_FULL = 2 };
+
 /**
  * cublasPointerMode_t, and the further modes of cublasLtPointerMode_t: where alpha and beta lie. A vector has a number for each
  * row of D.
@@ -45,7 +48,7 @@ enum {
     BLAS_R_8I = 3,
     BLAS_R_32I = 10,
     BLAS_R_16BF = 14,
-    BLAS_C_32F = 4,
+    BLAS_C_32F = 4, /* complex: two numbers, the real part first */
     BLAS_C_64F = 5,
     BLAS_R_8F_E4M3 = 28,
     BLAS_R_8F_E5M2 = 29
@@ -89,7 +92,7 @@ enum {
     BLAS_DESC_TRANSA = 3,
     BLAS_DESC_TRANSB = 4,
     BLAS_DESC_TRANSC = 5,
-    BLAS_DESC_FILL_MODE = 6, /* 2: all of the matrix */
+    BLAS_DESC_FILL_MODE = 6, /* cublasFillMode_t */
     BLAS_DESC_EPILOGUE = 7,
     BLAS_DESC_BIAS_POINTER = 8,
     BLAS_DESC_BIAS_BATCH_STRIDE = 10,
@@ -132,8 +135,6 @@ enum {
     BLAS_SCALE_128_ALONG_K = 4,
     BLAS_SCALE_128_BY_128 = 5
 };
-
-enum { BLAS_FILL_FULL = 2 };
 
 /**
  * cublasLtEpilogue_t: bits. 32 | 4 is gelu of the sum with its bias. AUX stores the argument of gelu (of relu: a bit for each

@@ -12,8 +12,9 @@
 int blas_element_type(int id)
 {
     static const int type[] = {
-        [BLAS_R_32F] = TJ_F32, [BLAS_R_64F] = TJ_F64,   [BLAS_R_16F] = TJ_F16,      [BLAS_R_8I] = TJ_S8,
-        [BLAS_R_32I] = TJ_S32, [BLAS_R_16BF] = TJ_BF16, [BLAS_R_8F_E4M3] = TJ_E4M3, [BLAS_R_8F_E5M2] = TJ_E5M2};
+        [BLAS_R_32F] = TJ_F32,      [BLAS_R_64F] = TJ_F64,     [BLAS_R_16F] = TJ_F16,  [BLAS_R_8I] = TJ_S8,
+        [BLAS_R_32I] = TJ_S32,      [BLAS_C_32F] = TJ_C64,     [BLAS_C_64F] = TJ_C128, [BLAS_R_16BF] = TJ_BF16,
+        [BLAS_R_8F_E4M3] = TJ_E4M3, [BLAS_R_8F_E5M2] = TJ_E5M2};
 
     return id >= 0 && id < (int)(sizeof type / sizeof type[0]) ? type[id] : 0;
 }
@@ -28,27 +29,38 @@ static double half_value(uint16_t bits)
     return bits >> 15 ? -size : size;
 }
 
-double blas_element_read(int type, const void *scalar)
+bool blas_element_is_complex(int id)
+{
+    return id == BLAS_C_32F || id == BLAS_C_64F;
+}
+
+blas_number blas_element_read(int type, const void *scalar)
 {
     union {
-        double f64;
-        float f32;
+        double f64[2];
+        float f32[2];
         int32_t s32;
         uint16_t f16;
-    } value = {0};
+    } value;
 
     switch (type) {
+    case BLAS_C_64F:
+        memcpy(value.f64, scalar, sizeof value.f64);
+        return (blas_number){value.f64[0], value.f64[1]};
+    case BLAS_C_32F:
+        memcpy(value.f32, scalar, sizeof value.f32);
+        return (blas_number){(double)value.f32[0], (double)value.f32[1]};
     case BLAS_R_64F:
-        memcpy(&value.f64, scalar, sizeof value.f64);
-        return value.f64;
+        memcpy(value.f64, scalar, sizeof value.f64[0]);
+        return (blas_number){value.f64[0], 0};
     case BLAS_R_32I:
         memcpy(&value.s32, scalar, sizeof value.s32);
-        return value.s32;
+        return (blas_number){value.s32, 0};
     case BLAS_R_16F:
         memcpy(&value.f16, scalar, sizeof value.f16);
-        return half_value(value.f16);
+        return (blas_number){half_value(value.f16), 0};
     default:
-        memcpy(&value.f32, scalar, sizeof value.f32);
-        return value.f32;
+        memcpy(value.f32, scalar, sizeof value.f32[0]);
+        return (blas_number){(double)value.f32[0], 0};
     }
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "element.h"
 #include "functions.h"
 #include "serve.h"
 #include "workspaces.h"
@@ -47,9 +48,10 @@ static bool begin(blas_library *library, void *handle, blas_call *call, blas_vis
 }
 
 /* The type of alpha and beta, where no argument names it. */
-static int scalar_type_of(int compute)
+static int scalar_type_of(int compute, int type)
 {
-    return compute == BLAS_COMPUTE_16F || compute == BLAS_COMPUTE_16F + 1        ? BLAS_R_16F
+    return blas_element_is_complex(type)                                         ? type
+           : compute == BLAS_COMPUTE_16F || compute == BLAS_COMPUTE_16F + 1      ? BLAS_R_16F
            : compute == BLAS_COMPUTE_64F || compute == BLAS_COMPUTE_64F_PEDANTIC ? BLAS_R_64F
            : compute == BLAS_COMPUTE_32I || compute == BLAS_COMPUTE_32I_PEDANTIC ? BLAS_R_32I
                                                                                  : BLAS_R_32F;
@@ -146,7 +148,7 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
           (void *handle, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, int type_a, INT lda, \
            const void *b, int type_b, INT ldb, const void *beta, void *c, int type_c, INT ldc, int compute, int algo),   \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algo),     \
-          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute))
+          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute))
 
 #define STRIDED_OF_ANY(name, INT)                                                                                             \
     ENTRY(name,                                                                                                               \
@@ -155,7 +157,7 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
            INT ldc, long long stride_c, INT batch, int compute, int algo),                                                    \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc,      \
            stride_c, batch, compute, algo),                                                                                   \
-          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute) STRIDES)
+          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute) STRIDES)
 
 #define BATCHED_OF_ANY(name, INT)                                                                                           \
     ENTRY(name,                                                                                                             \
@@ -163,14 +165,15 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
            INT lda, const void *const *b, int type_b, INT ldb, const void *beta, void *const *c, int type_c, INT ldc,       \
            INT batch, int compute, int algo),                                                                               \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo), \
-          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute) POINTERS)
+          SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute) POINTERS)
 
-#define WITH_F32(name, INT)                                                                                               \
-    ENTRY(name,                                                                                                           \
-          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const float *alpha, const void *a, int type_a, INT lda, \
-           const void *b, int type_b, INT ldb, const float *beta, void *c, int type_c, INT ldc),                          \
-          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc),                     \
-          SIZES TYPES(type_a, type_b, type_c, BLAS_R_32F, BLAS_COMPUTE_32F))
+/* The matrices have any types, the scalars one. */
+#define SUMMED_IN_F32(name, INT, T, scalar)                                                                           \
+    ENTRY(name,                                                                                                       \
+          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const void *a, int type_a, INT lda, \
+           const void *b, int type_b, INT ldb, const T *beta, void *c, int type_c, INT ldc),                          \
+          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc),                 \
+          SIZES TYPES(type_a, type_b, type_c, scalar, BLAS_COMPUTE_32F))
 
 OF_ANY(cublasGemmEx, int)
 OF_ANY(cublasGemmEx_64, int64_t)
@@ -178,12 +181,12 @@ STRIDED_OF_ANY(cublasGemmStridedBatchedEx, int)
 STRIDED_OF_ANY(cublasGemmStridedBatchedEx_64, int64_t)
 BATCHED_OF_ANY(cublasGemmBatchedEx, int)
 BATCHED_OF_ANY(cublasGemmBatchedEx_64, int64_t)
-WITH_F32(cublasSgemmEx, int)
-WITH_F32(cublasSgemmEx_64, int64_t)
+BOTH(SUMMED_IN_F32, cublasSgemmEx, float, BLAS_R_32F)
 
-/* ---- products that are only counted and timed ------------------------------------------------------------------------- */
-
-/* A real scalar stands for a complex one, as such products are left to cuBLAS. */
+/*
+ * Complex numbers, whose scalars have the type of the matrices. The forms `3m` may compute by three products in place of four,
+ * with larger errors; they get the same as the others.
+ */
 BOTH(OF_TYPE, cublasCgemm_v2, void, BLAS_C_32F, BLAS_COMPUTE_32F)
 BOTH(OF_TYPE, cublasZgemm_v2, void, BLAS_C_64F, BLAS_COMPUTE_64F)
 BOTH(OF_TYPE, cublasCgemm3m, void, BLAS_C_32F, BLAS_COMPUTE_32F)
@@ -194,10 +197,66 @@ BOTH(STRIDED, cublasCgemm3mStridedBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
 BOTH(BATCHED, cublasCgemmBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
 BOTH(BATCHED, cublasZgemmBatched, void, BLAS_C_64F, BLAS_COMPUTE_64F)
 BOTH(BATCHED, cublasCgemm3mBatched, void, BLAS_C_32F, BLAS_COMPUTE_32F)
-WITH_F32(cublasCgemmEx, int)
-WITH_F32(cublasCgemmEx_64, int64_t)
-WITH_F32(cublasCgemm3mEx, int)
-WITH_F32(cublasCgemm3mEx_64, int64_t)
+BOTH(SUMMED_IN_F32, cublasCgemmEx, void, BLAS_C_32F)
+BOTH(SUMMED_IN_F32, cublasCgemm3mEx, void, BLAS_C_32F)
+
+/* ---- one triangle of a symmetric product ------------------------------------------------------------------------------ */
+
+/* D = op(A) . op(B), where the operation on B is the other one of `op` and `transpose`. */
+#define TRIANGLE(b, ldb, transpose)                                                              \
+    form->m = form->n = n, form->k = k, form->batch = 1, form->triangle = uplo + 1;              \
+    form->op_a = op, form->op_b = op == BLAS_OP_N ? (transpose) : BLAS_OP_N;                     \
+    form->ld[BLAS_A] = lda, form->ld[BLAS_B] = (ldb), form->ld[BLAS_C] = form->ld[BLAS_D] = ldc; \
+    call.address[BLAS_A] = a, call.address[BLAS_B] = (b), call.address[BLAS_C] = call.address[BLAS_D] = c;
+
+/* cublasSsyrk_v2 and its like: A . A^T or A^T . A. */
+#define SYRK(name, INT, T, type, way)                                                                                        \
+    ENTRY(name,                                                                                                              \
+          (void *handle, int uplo, int op, INT n, INT k, const T *alpha, const T *a, INT lda, const T *beta, T *c, INT ldc), \
+          (handle, uplo, op, n, k, alpha, a, lda, beta, c, ldc),                                                             \
+          TRIANGLE(a, lda, BLAS_OP_T) TYPES(type, type, type, type, way))
+
+/* With a B of its own. */
+#define SYRKX(name, INT, T, type, way)                                                                             \
+    ENTRY(name,                                                                                                    \
+          (void *handle, int uplo, int op, INT n, INT k, const T *alpha, const T *a, INT lda, const T *b, INT ldb, \
+           const T *beta, T *c, INT ldc),                                                                          \
+          (handle, uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc),                                           \
+          TRIANGLE(b, ldb, BLAS_OP_T) TYPES(type, type, type, type, way))
+
+/* A . A^H or A^H . A of complex numbers, with real scalars. */
+#define HERK(name, INT, T, type, way)                                                                                    \
+    ENTRY(name,                                                                                                          \
+          (void *handle, int uplo, int op, INT n, INT k, const T *alpha, const void *a, INT lda, const T *beta, void *c, \
+           INT ldc),                                                                                                     \
+          (handle, uplo, op, n, k, alpha, a, lda, beta, c, ldc),                                                         \
+          TRIANGLE(a, lda, BLAS_OP_C) TYPES(type, type, type, (way) == BLAS_COMPUTE_64F ? BLAS_R_64F : BLAS_R_32F, way)  \
+              form->is_hermitian = 1;)
+
+/* Both with types of A and C that are arguments, of complex numbers whose sums are in f32. */
+#define SYRK_EX(name, INT, T, scalar, transpose, hermitian)                                                                 \
+    ENTRY(name,                                                                                                             \
+          (void *handle, int uplo, int op, INT n, INT k, const T *alpha, const void *a, int type_a, INT lda, const T *beta, \
+           void *c, int type_c, INT ldc),                                                                                   \
+          (handle, uplo, op, n, k, alpha, a, type_a, lda, beta, c, type_c, ldc),                                            \
+          TRIANGLE(a, lda, transpose) TYPES(type_a, type_a, type_c, scalar, BLAS_COMPUTE_32F) form->is_hermitian = hermitian;)
+
+BOTH(SYRK, cublasSsyrk_v2, float, BLAS_R_32F, BLAS_COMPUTE_32F)
+BOTH(SYRK, cublasDsyrk_v2, double, BLAS_R_64F, BLAS_COMPUTE_64F)
+BOTH(SYRK, cublasCsyrk_v2, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(SYRK, cublasZsyrk_v2, void, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(SYRKX, cublasSsyrkx, float, BLAS_R_32F, BLAS_COMPUTE_32F)
+BOTH(SYRKX, cublasDsyrkx, double, BLAS_R_64F, BLAS_COMPUTE_64F)
+BOTH(SYRKX, cublasCsyrkx, void, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(SYRKX, cublasZsyrkx, void, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(HERK, cublasCherk_v2, float, BLAS_C_32F, BLAS_COMPUTE_32F)
+BOTH(HERK, cublasZherk_v2, double, BLAS_C_64F, BLAS_COMPUTE_64F)
+BOTH(SYRK_EX, cublasCsyrkEx, void, BLAS_C_32F, BLAS_OP_T, 0)
+BOTH(SYRK_EX, cublasCsyrk3mEx, void, BLAS_C_32F, BLAS_OP_T, 0)
+BOTH(SYRK_EX, cublasCherkEx, float, BLAS_R_32F, BLAS_OP_C, 1)
+BOTH(SYRK_EX, cublasCherk3mEx, float, BLAS_R_32F, BLAS_OP_C, 1)
+
+/* ---- groups of batches ------------------------------------------------------------------------------------------------ */
 
 /*
  * Groups of batches, each of other sizes, which are arrays on the host; those of the first group and the number of all products
@@ -230,7 +289,7 @@ WITH_F32(cublasCgemm3mEx_64, int64_t)
          const void *const *a, int type_a, const INT *lda, const void *const *b, int type_b, const INT *ldb, const void *beta, \
          void *const *c, int type_c, const INT *ldc, INT groups, const INT *in_group, int compute),                            \
         (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, groups, in_group, compute), \
-        GROUPS TYPES(type_a, type_b, type_c, scalar_type_of(compute), compute))
+        GROUPS TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute))
 
 BOTH(GROUPED, cublasSgemmGroupedBatched, float, BLAS_R_32F, BLAS_COMPUTE_32F)
 BOTH(GROUPED, cublasDgemmGroupedBatched, double, BLAS_R_64F, BLAS_COMPUTE_64F)

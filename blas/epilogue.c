@@ -80,8 +80,8 @@ const char *blas_epilogue_objection(const blas_form *form)
         return "a bias or an auxiliary matrix of a type that TileJIT does not have";
     if (blas_epilogue_adds_operand(form) && form->is_pointers)
         return "an array of pointers to matrices C of another type than D";
-    if (form->scalar_type == BLAS_R_32I && !is_formula(form))
-        return "integers with more than alpha and beta of the host";
+    if ((form->scalar_type == BLAS_R_32I || blas_element_is_complex(form->type[BLAS_D])) && !is_formula(form))
+        return "integers or complex numbers with more than alpha and beta of the host";
     return NULL;
 }
 
@@ -201,7 +201,7 @@ void blas_epilogue_operands(const blas_call *call, const tj_epilogue *epilogue, 
         while (which < BLAS_EXTRAS - 1 && strcmp(operand->name, names[which]) != 0)
             which++;
         if (operand->indexed == TJ_BY_NOTHING) { /* beta, on the host, next to an operand in place of C */
-            operands->number[i] = blas_element_read(call->form.scalar_type, call->beta);
+            operands->number[i] = blas_element_read(call->form.scalar_type, call->beta).re;
             continue;
         }
         place = place_of(call, (blas_extra)which);

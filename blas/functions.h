@@ -45,7 +45,21 @@
     X(cublasCgemm3mStridedBatched) \
     X(cublasCgemmBatched)          \
     X(cublasZgemmBatched)          \
-    X(cublasCgemm3mBatched)
+    X(cublasCgemm3mBatched)        \
+    X(cublasSsyrk_v2)              \
+    X(cublasDsyrk_v2)              \
+    X(cublasCsyrk_v2)              \
+    X(cublasZsyrk_v2)              \
+    X(cublasCsyrkEx)               \
+    X(cublasCsyrk3mEx)             \
+    X(cublasSsyrkx)                \
+    X(cublasDsyrkx)                \
+    X(cublasCsyrkx)                \
+    X(cublasZsyrkx)                \
+    X(cublasCherk_v2)              \
+    X(cublasZherk_v2)              \
+    X(cublasCherkEx)               \
+    X(cublasCherk3mEx)
 
 /** Functions that make a handle, or change its workspace. */
 #define BLAS_SETTERS(X)      \

@@ -13,12 +13,12 @@
 enum { MOST = 40 };
 
 /* The function that is called. */
-typedef enum kind { PLAIN, STRIDED, BATCHED, EX, EX_STRIDED, EX_BATCHED, SEX, LT, KINDS } kind;
+typedef enum kind { PLAIN, STRIDED, BATCHED, SYRK, SYRKX, EX, EX_STRIDED, EX_BATCHED, SEX, LT, KINDS } kind;
 
 typedef struct drawn_product {
     fake_product p; /* its addresses are those of one place */
     kind kind;
-    bool is_64, is_apart; /* is_apart: D is not C */
+    bool is_64, is_3m, is_apart; /* is_apart: D is not C */
 } drawn_product;
 
 static _Thread_local unsigned long long seed = 1;
@@ -116,7 +116,7 @@ static fake_product placed(const drawn_product *one, void *const at[PARTS], void
     fake_product p = one->p;
 
     for (int i = 0; i < MATRICES; i++) {
-        const int which = i == D && !one->is_apart ? C : i;
+        const int which = i == D && !one->is_apart ? C : i == B && one->kind == SYRK ? A : i;
 
         p.at[i] = p.is_pointers ? arrays[which] : at[which];
         p.scale[i] = p.scale[i] ? at[OF_SCALES + i] : NULL;
@@ -133,9 +133,10 @@ static void fill_part(const drawn_product *one, part which, void *at)
 {
     static const double of_alpha[] = {1, 1, 2, -1, 0}, of_beta[] = {0, 0, 1, 3}, of_scale[] = {0.5, 1, 2, 4};
     const drawn_part is = part_of(one, which);
+    const int parts = fake_is_complex(is.type) ? 2 : 1;
 
-    for (int64_t i = 0; i < is.elements; i++)
-        tj_write_number(fake_type(is.type), at, i,
+    for (int64_t i = 0; i < is.elements * parts; i++)
+        tj_write_number(fake_part_type(is.type), at, i,
                         which == OF_ALPHA    ? of_alpha[drawn(0, one->p.scalars == ON_HOST ? 3 : 4)]
                         : which == OF_BETA   ? of_beta[drawn(0, 3)]
                         : which >= OF_SCALES ? of_scale[drawn(0, 3)]
@@ -153,16 +154,18 @@ static bool is_result(const drawn_product *one, part which)
                              : which == OF_BIAS && epilogue & BIAS_GRADIENT;
 }
 
-/* The number of elements of a part that are not as expected. */
+/* The number of elements of a part, or of parts of complex ones, that are not as expected. */
 static int count_different(const drawn_product *one, part which, const void *got, const void *expected)
 {
     const drawn_part is = part_of(one, which);
     const bool is_exact = which == OF_AUX || !(one->p.epilogue & (GELU | DGELU));
     const double step = is.type == R_8F_E4M3 ? 0.13 : 0.01;
+    const int parts = fake_is_complex(is.type) ? 2 : 1;
     int wrong = 0;
 
-    for (int64_t i = 0; i < is.elements; i++) {
-        const double x = tj_read_number(fake_type(is.type), got, i), y = tj_read_number(fake_type(is.type), expected, i);
+    for (int64_t i = 0; i < is.elements * parts; i++) {
+        const double x = tj_read_number(fake_part_type(is.type), got, i),
+                     y = tj_read_number(fake_part_type(is.type), expected, i);
 
         wrong += is_exact ? !(x == y) : !(fabs(x - y) <= 0.02 + step * fabs(y));
     }
@@ -181,6 +184,8 @@ static void draw_sizes(drawn_product *one)
         p->op_a = 1, p->op_b = 0;
         p->m = 16 * drawn(1, 2), p->n = 16 * drawn(1, 2), p->k = 16 * drawn(1, 2);
     }
+    if (p->triangle)
+        p->m = p->n;
     for (int i = 0; i < MATRICES; i++) {
         const int op = i == A ? p->op_a : i == B ? p->op_b : 0;
         const int64_t rows = i == B ? p->k : p->m, cols = i == A ? p->k : p->n;
@@ -191,6 +196,8 @@ static void draw_sizes(drawn_product *one)
             p->stride[i] = (p->stride[i] + 15) / 16 * 16;
     }
     p->ld[D] = p->ld[C], p->stride[D] = p->stride[C];
+    if (one->kind == SYRK)
+        p->ld[B] = p->ld[A];
 }
 
 static void draw_epilogue(drawn_product *one)
@@ -207,7 +214,9 @@ static void draw_epilogue(drawn_product *one)
                                     DGELU | AUX,
                                     DGELU | AUX | BIAS_GRADIENT};
     fake_product *p = &one->p;
-    const int kinds = p->type[A] == R_64F || p->type[A] == R_8I ? 2 : p->by_rows[D] || p->type[A] == R_8F_E4M3 ? 7 : 11;
+    const int kinds = p->type[A] == R_64F || p->type[A] == R_8I || fake_is_complex(p->type[A]) ? 2
+                      : p->by_rows[D] || p->type[A] == R_8F_E4M3                               ? 7
+                                                                                               : 11;
 
     p->epilogue = of_floats[drawn(0, kinds - 1)];
     p->bias_type = p->type[A] == R_8F_E4M3                                          ? R_16BF
@@ -244,13 +253,13 @@ static void draw_scales(drawn_product *one)
 static void draw_lt(drawn_product *one)
 {
     fake_product *p = &one->p;
-    const bool is_integer = p->type[A] == R_8I;
+    const bool is_formula = p->type[A] == R_8I || fake_is_complex(p->type[A]); /* it has alpha and beta on the host alone */
 
     one->is_apart = drawn(0, 1);
     if (p->type[A] != R_8F_E4M3)
         for (int i = 0; i < MATRICES; i++)
             p->by_rows[i] = i == D ? p->by_rows[C] : drawn(0, 3) == 0;
-    if (!is_integer)
+    if (!is_formula)
         p->scalars = (const int[]){ON_HOST, ON_HOST, ON_DEVICE, ON_DEVICE, VECTORS, ALPHA_VECTOR, ALPHA_VECTOR_BETA_ON_HOST,
                                    ON_HOST}[drawn(0, 7)];
     p->batch = drawn(0, 3) == 0 ? drawn(1, 3) : 1;
@@ -262,7 +271,7 @@ static void draw_lt(drawn_product *one)
         p->alpha_stride = drawn(0, 1) * MOST;
     if (p->type[A] == R_8F_E4M3)
         draw_scales(one);
-    else if (!is_integer && p->type[D] != R_64F && drawn(0, 7) == 0) {
+    else if (!is_formula && p->type[D] != R_64F && drawn(0, 7) == 0) {
         p->type[C] = drawn(0, 1) ? R_32F : R_16BF;
         one->is_apart |= p->type[C] != p->type[D];
     }
@@ -270,21 +279,26 @@ static void draw_lt(drawn_product *one)
 
 static drawn_product draw(void)
 {
-    static const int of_ex[][4] = {
-        {R_32F, R_32F, COMPUTE_32F, R_32F},      {R_64F, R_64F, COMPUTE_64F, R_64F},        {R_16F, R_16F, COMPUTE_32F, R_32F},
-        {R_16F, R_32F, COMPUTE_32F, R_32F},      {R_16BF, R_16BF, COMPUTE_32F, R_32F},      {R_16BF, R_32F, COMPUTE_32F, R_32F},
-        {R_8I, R_32I, COMPUTE_32I, R_32I},       {R_16F, R_16F, COMPUTE_16F, R_16F},        {R_8I, R_32F, COMPUTE_32F, R_32F},
-        {R_8F_E4M3, R_16BF, COMPUTE_32F, R_32F}, {R_8F_E4M3, R_8F_E4M3, COMPUTE_32F, R_32F}};
-    static const int of_letter[] = {0, 1, 7}, of_sex[] = {0, 3, 5}, of_lt[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 9, 10};
-    drawn_product one = {.kind = (kind)drawn(0, KINDS - 1), .is_64 = drawn(0, 1)};
+    static const int of_ex[][4] = {{R_32F, R_32F, COMPUTE_32F, R_32F},        {R_64F, R_64F, COMPUTE_64F, R_64F},
+                                   {R_16F, R_16F, COMPUTE_32F, R_32F},        {R_16F, R_32F, COMPUTE_32F, R_32F},
+                                   {R_16BF, R_16BF, COMPUTE_32F, R_32F},      {R_16BF, R_32F, COMPUTE_32F, R_32F},
+                                   {R_8I, R_32I, COMPUTE_32I, R_32I},         {R_16F, R_16F, COMPUTE_16F, R_16F},
+                                   {R_8I, R_32F, COMPUTE_32F, R_32F},         {C_32F, C_32F, COMPUTE_32F, C_32F},
+                                   {C_64F, C_64F, COMPUTE_64F, C_64F},        {R_8F_E4M3, R_16BF, COMPUTE_32F, R_32F},
+                                   {R_8F_E4M3, R_8F_E4M3, COMPUTE_32F, R_32F}};
+    static const int of_letter[] = {0, 1, 7, 9, 10}, of_triangle[] = {0, 1, 9, 10}, of_sex[] = {0, 3, 5, 9},
+                     of_lt[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 11, 12};
+    drawn_product one = {.kind = (kind)drawn(0, KINDS - 1), .is_64 = drawn(0, 1), .is_3m = drawn(0, 1)};
     const bool is_batch = one.kind == STRIDED || one.kind == BATCHED || one.kind == EX_STRIDED || one.kind == EX_BATCHED;
-    const int *const types = of_ex[one.kind < EX     ? of_letter[drawn(0, 2)]
-                                   : one.kind == SEX ? of_sex[drawn(0, 2)]
-                                   : one.kind == LT  ? of_lt[drawn(0, 10)]
-                                                     : drawn(0, 8)];
+    const int *const types = of_ex[one.kind == SYRK || one.kind == SYRKX ? of_triangle[drawn(0, 3)]
+                                   : one.kind < EX                       ? of_letter[drawn(0, 4)]
+                                   : one.kind == SEX                     ? of_sex[drawn(0, 3)]
+                                   : one.kind == LT                      ? of_lt[drawn(0, 12)]
+                                                                         : drawn(0, 10)];
+    const bool is_complex = fake_is_complex(types[0]);
     fake_product *p = &one.p;
 
-    p->op_a = drawn(0, 1), p->op_b = drawn(0, 1);
+    p->op_a = drawn(0, is_complex ? 2 : 1), p->op_b = drawn(0, is_complex ? 2 : 1);
     p->type[A] = p->type[B] = types[0], p->type[C] = p->type[D] = types[1];
     p->compute = types[2], p->scalar_type = types[3];
     p->epilogue = 1;
@@ -292,9 +306,13 @@ static drawn_product draw(void)
         draw_lt(&one);
         return one;
     }
+    if (one.kind == SYRK || one.kind == SYRKX) {
+        p->triangle = drawn(LOWER, UPPER);
+        p->op_a = drawn(0, 1), p->op_b = !p->op_a;
+    }
     p->batch = is_batch ? drawn(1, 3) : 1;
     p->is_pointers = one.kind == BATCHED || one.kind == EX_BATCHED;
-    p->scalars = p->scalar_type != R_32I && drawn(0, 3) == 0 ? ON_DEVICE : ON_HOST;
+    p->scalars = p->scalar_type != R_32I && !is_complex && drawn(0, 3) == 0 ? ON_DEVICE : ON_HOST;
     draw_sizes(&one);
     return one;
 }

@@ -103,9 +103,13 @@ static int run(void *given, fake_product p)
     return fake_compute(&p);
 }
 
-static int scalar_of(int compute)
+static int scalar_of(int compute, int type)
 {
-    return compute == COMPUTE_16F ? R_16F : compute == COMPUTE_64F ? R_64F : compute == COMPUTE_32I ? R_32I : R_32F;
+    return fake_is_complex(type)    ? type
+           : compute == COMPUTE_16F ? R_16F
+           : compute == COMPUTE_64F ? R_64F
+           : compute == COMPUTE_32I ? R_32I
+                                    : R_32F;
 }
 
 #define PLAIN                                                                                                \
@@ -113,20 +117,19 @@ static int scalar_of(int compute)
     .at = {(void *)(uintptr_t)a, (void *)(uintptr_t)b, c}
 #define STRIDES .stride = {stride_a, stride_b, stride_c}, .batch = batch
 #define OF(a, how) .type = {a, a, a}, .compute = how, .scalar_type = a
-#define GIVEN .type = {type_a, type_b, type_c}, .compute = compute, .scalar_type = scalar_of(compute)
+#define GIVEN .type = {type_a, type_b, type_c}, .compute = compute, .scalar_type = scalar_of(compute, type_c)
 
-#define FUNCTIONS(INT, suffix, letter, type, how)                                                                             \
-    EXPORT int cublas##letter##gemmStridedBatched##suffix(                                                                    \
-        void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, INT lda, long long stride_a,      \
-        const void *b, INT ldb, long long stride_b, const void *beta, void *c, INT ldc, long long stride_c, INT batch)        \
-    {                                                                                                                         \
-        return run(h, (fake_product){PLAIN, STRIDES, OF(type, how)});                                                         \
-    }                                                                                                                         \
-    EXPORT int cublas##letter##gemmBatched##suffix(void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha,       \
-                                                   const void *a, INT lda, const void *b, INT ldb, const void *beta, void *c, \
-                                                   INT ldc, INT batch)                                                        \
-    {                                                                                                                         \
-        return run(h, (fake_product){PLAIN, .batch = batch, .is_pointers = 1, OF(type, how)});                                \
+#define FUNCTIONS(INT, suffix, name, type, how)                                                                          \
+    EXPORT int name##StridedBatched##suffix(                                                                             \
+        void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, INT lda, long long stride_a, \
+        const void *b, INT ldb, long long stride_b, const void *beta, void *c, INT ldc, long long stride_c, INT batch)   \
+    {                                                                                                                    \
+        return run(h, (fake_product){PLAIN, STRIDES, OF(type, how)});                                                    \
+    }                                                                                                                    \
+    EXPORT int name##Batched##suffix(void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, \
+                                     INT lda, const void *b, INT ldb, const void *beta, void *c, INT ldc, INT batch)     \
+    {                                                                                                                    \
+        return run(h, (fake_product){PLAIN, .batch = batch, .is_pointers = 1, OF(type, how)});                           \
     }
 
 #define PRODUCT(INT, name, type, how)                                                                            \
@@ -136,10 +139,51 @@ static int scalar_of(int compute)
         return run(h, (fake_product){PLAIN, .batch = 1, OF(type, how)});                                         \
     }
 
+#define SUMMED_IN_F32(INT, name)                                                                                             \
+    EXPORT int name(void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, int type_a, INT lda, \
+                    const void *b, int type_b, INT ldb, const void *beta, void *c, int type_c, INT ldc)                      \
+    {                                                                                                                        \
+        const int compute = COMPUTE_32F;                                                                                     \
+                                                                                                                             \
+        return run(h, (fake_product){PLAIN, .batch = 1, GIVEN});                                                             \
+    }
+
+/* One triangle of A . A^T, or of A . B^T, or of these with the transposes first. */
+#define TRIANGLES(INT, suffix, letter, type, how)                                                                         \
+    EXPORT int cublas##letter##syrkx##suffix(void *h, int uplo, int op_a, INT n, INT k, const void *alpha, const void *a, \
+                                             INT lda, const void *b, INT ldb, const void *beta, void *c, INT ldc)         \
+    {                                                                                                                     \
+        const int op_b = !op_a;                                                                                           \
+        const INT m = n;                                                                                                  \
+                                                                                                                          \
+        if (op_a == 2 && fake_is_complex(type))                                                                           \
+            return INVALID_VALUE;                                                                                         \
+        return run(h, (fake_product){PLAIN, .batch = 1, .triangle = uplo + 1, OF(type, how)});                            \
+    }                                                                                                                     \
+    EXPORT int cublas##letter##syrk_v2##suffix(void *h, int uplo, int op, INT n, INT k, const void *alpha, const void *a, \
+                                               INT lda, const void *beta, void *c, INT ldc)                               \
+    {                                                                                                                     \
+        return cublas##letter##syrkx##suffix(h, uplo, op, n, k, alpha, a, lda, a, lda, beta, c, ldc);                     \
+    }
+
 #define ALL(INT, suffix)                                                                                                       \
-    FUNCTIONS(INT, suffix, S, R_32F, COMPUTE_32F)                                                                              \
-    FUNCTIONS(INT, suffix, D, R_64F, COMPUTE_64F)                                                                              \
-    FUNCTIONS(INT, suffix, H, R_16F, COMPUTE_16F)                                                                              \
+    FUNCTIONS(INT, suffix, cublasSgemm, R_32F, COMPUTE_32F)                                                                    \
+    FUNCTIONS(INT, suffix, cublasDgemm, R_64F, COMPUTE_64F)                                                                    \
+    FUNCTIONS(INT, suffix, cublasHgemm, R_16F, COMPUTE_16F)                                                                    \
+    FUNCTIONS(INT, suffix, cublasCgemm, C_32F, COMPUTE_32F)                                                                    \
+    FUNCTIONS(INT, suffix, cublasZgemm, C_64F, COMPUTE_64F)                                                                    \
+    FUNCTIONS(INT, suffix, cublasCgemm3m, C_32F, COMPUTE_32F)                                                                  \
+    PRODUCT(INT, cublasCgemm_v2##suffix, C_32F, COMPUTE_32F)                                                                   \
+    PRODUCT(INT, cublasZgemm_v2##suffix, C_64F, COMPUTE_64F)                                                                   \
+    PRODUCT(INT, cublasCgemm3m##suffix, C_32F, COMPUTE_32F)                                                                    \
+    PRODUCT(INT, cublasZgemm3m##suffix, C_64F, COMPUTE_64F)                                                                    \
+    TRIANGLES(INT, suffix, S, R_32F, COMPUTE_32F)                                                                              \
+    TRIANGLES(INT, suffix, D, R_64F, COMPUTE_64F)                                                                              \
+    TRIANGLES(INT, suffix, C, C_32F, COMPUTE_32F)                                                                              \
+    TRIANGLES(INT, suffix, Z, C_64F, COMPUTE_64F)                                                                              \
+    SUMMED_IN_F32(INT, cublasSgemmEx##suffix)                                                                                  \
+    SUMMED_IN_F32(INT, cublasCgemmEx##suffix)                                                                                  \
+    SUMMED_IN_F32(INT, cublasCgemm3mEx##suffix)                                                                                \
     PRODUCT(INT, cublasSgemm_v2##suffix, R_32F, COMPUTE_32F)                                                                   \
     PRODUCT(INT, cublasDgemm_v2##suffix, R_64F, COMPUTE_64F)                                                                   \
     PRODUCT(INT, cublasHgemm##suffix, R_16F, COMPUTE_16F)                                                                      \
@@ -148,14 +192,6 @@ static int scalar_of(int compute)
                                     int type_c, INT ldc, int compute, int algo)                                                \
     {                                                                                                                          \
         (void)algo;                                                                                                            \
-        return run(h, (fake_product){PLAIN, .batch = 1, GIVEN});                                                               \
-    }                                                                                                                          \
-    EXPORT int cublasSgemmEx##suffix(void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a,       \
-                                     int type_a, INT lda, const void *b, int type_b, INT ldb, const void *beta, void *c,       \
-                                     int type_c, INT ldc)                                                                      \
-    {                                                                                                                          \
-        const int compute = COMPUTE_32F;                                                                                       \
-                                                                                                                               \
         return run(h, (fake_product){PLAIN, .batch = 1, GIVEN});                                                               \
     }                                                                                                                          \
     EXPORT int cublasGemmStridedBatchedEx##suffix(void *h, int op_a, int op_b, INT m, INT n, INT k, const void *alpha,         \
@@ -206,16 +242,6 @@ EXPORT int cublasSgemmGroupedBatched(void *h, const int *op_a, const int *op_b, 
     return status;
 }
 #endif
-
-/* Complex numbers, which nobody looks at here. */
-EXPORT int cublasCgemm_v2(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int lda,
-                          const void *b, int ldb, const void *beta, void *c, int ldc)
-{
-    (void)op_a, (void)op_b, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta, (void)c;
-    (void)ldc;
-    atomic_fetch_add(&fake_computed, 1);
-    return find(h) ? SUCCESS : NOT_INITIALIZED;
-}
 
 /* The next library after this one that has this library's own function: there is none. */
 EXPORT void *fake_cublas_next(void)

@@ -7,6 +7,7 @@
 #ifndef TJ_BLAS_FAKE_PRODUCT_H
 #define TJ_BLAS_FAKE_PRODUCT_H
 
+#include <complex.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -20,15 +21,29 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E5M2 = 29 };
+enum {
+    R_32F = 0,
+    R_64F = 1,
+    R_16F = 2,
+    R_8I = 3,
+    C_32F = 4,
+    C_64F = 5,
+    R_32I = 10,
+    R_16BF = 14,
+    R_8F_E4M3 = 28,
+    R_8F_E5M2 = 29
+};
 enum { COMPUTE_16F = 64, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72 };
 enum { RELU = 2, BIAS = 4, BIAS_GRADIENT = 16, GELU = 32, DGELU = 64, AUX = 128 }; /* of an epilogue */
 enum { ON_HOST, ON_DEVICE, VECTORS, ALPHA_VECTOR, ALPHA_VECTOR_BETA_ON_HOST };     /* alpha and beta */
 enum { OF_MATRIX = 0, OF_ROW = 3, ALONG_K = 4, OF_BLOCK = 5 };                     /* scales */
+enum { LOWER = 1, UPPER };                                                         /* the triangle of D that there is */
 enum { A, B, C, D, MATRICES };
 
 typedef struct fake_product {
-    int type[MATRICES], by_rows[MATRICES], scale_mode[MATRICES], op_a, op_b; /* op: 0, or 1 for the transpose */
+    int type[MATRICES], by_rows[MATRICES], scale_mode[MATRICES]; /* of an element, and so on */
+    int op_a, op_b;                                              /* 0; 1 for the transpose, 2 for its conjugate */
+    int triangle;                                                /* 0: all of D */
     int compute, scalar_type, scalars, epilogue, bias_type, aux_type, is_pointers;
     int64_t m, n, k, batch, ld[MATRICES], stride[MATRICES];
     int64_t alpha_stride, bias_stride, aux_ld, aux_stride;
@@ -51,6 +66,10 @@ static inline tj_type fake_type(int id)
         return TJ_F16;
     case R_8I:
         return TJ_S8;
+    case C_32F:
+        return TJ_C64;
+    case C_64F:
+        return TJ_C128;
     case R_32I:
         return TJ_S32;
     case R_16BF:
@@ -113,14 +132,45 @@ static inline int64_t fake_place(const fake_copy *of, int64_t row, int64_t col)
     return of->by_rows ? row * of->ld + col : col * of->ld + row;
 }
 
+static inline int fake_is_complex(int id)
+{
+    return id == C_32F || id == C_64F;
+}
+
+/* The type of the two parts of a complex number, or the type itself. */
+static inline tj_type fake_part_type(int id)
+{
+    return id == C_32F ? TJ_F32 : id == C_64F ? TJ_F64 : fake_type(id);
+}
+
 static inline double fake_element(const fake_copy *of, int64_t row, int64_t col)
 {
     return tj_read_number(fake_type(of->type), of->bytes, fake_place(of, row, col));
 }
 
-static inline void fake_set(fake_copy *of, int64_t row, int64_t col, double value)
+/* An element of any type, or with op 2 its conjugate. */
+static inline double complex fake_number(const fake_copy *of, int op, int64_t row, int64_t col)
 {
-    tj_write_number(fake_type(of->type), of->bytes, fake_place(of, row, col), value);
+    const int64_t place = 2 * fake_place(of, row, col);
+
+    if (!fake_is_complex(of->type))
+        return fake_element(of, row, col);
+    const double re = tj_read_number(fake_part_type(of->type), of->bytes, place),
+                 im = tj_read_number(fake_part_type(of->type), of->bytes, place + 1);
+
+    return op == 2 ? CMPLX(re, -im) : CMPLX(re, im);
+}
+
+static inline void fake_set(fake_copy *of, int64_t row, int64_t col, double complex value)
+{
+    const int64_t place = fake_place(of, row, col);
+
+    if (fake_is_complex(of->type)) {
+        tj_write_number(fake_part_type(of->type), of->bytes, 2 * place, creal(value));
+        tj_write_number(fake_part_type(of->type), of->bytes, 2 * place + 1, cimag(value));
+    } else {
+        tj_write_number(fake_type(of->type), of->bytes, place, creal(value));
+    }
     of->is_new = 1;
 }
 
@@ -177,21 +227,31 @@ static inline double fake_gelu_slope(double x)
     return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-static inline double fake_value(const fake_product *p, fake_copy x[COPIES], int64_t row, int64_t col)
+static inline double complex fake_sum(const fake_product *p, fake_copy x[COPIES], int64_t row, int64_t col)
 {
-    const int64_t of_alpha = p->scalars >= VECTORS ? row : 0, of_beta = p->scalars == VECTORS ? row : 0;
-    const double alpha = fake_element(&x[X_ALPHA], of_alpha, 0),
-                 beta = x[X_BETA].bytes ? fake_element(&x[X_BETA], of_beta, 0) : 0;
-    double sum = 0, value;
+    double complex sum = 0;
 
-    for (int64_t i = 0; i < p->k && alpha != 0; i++)
+    for (int64_t i = 0; i < p->k; i++)
+        sum += fake_number(&x[X_A], p->op_a, p->op_a ? i : row, p->op_a ? row : i) *
+               fake_number(&x[X_B], p->op_b, p->op_b ? col : i, p->op_b ? i : col);
+    return sum;
+}
+
+/* The sum of real numbers, with their scales. */
+static inline double fake_real_sum(const fake_product *p, fake_copy x[COPIES], int64_t row, int64_t col)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < p->k; i++)
         sum += fake_element(&x[X_A], p->op_a ? i : row, p->op_a ? row : i) *
                fake_element(&x[X_B], p->op_b ? col : i, p->op_b ? i : col) *
                fake_scale(&x[X_SCALES + A], p->scale_mode[A], p->m, p->k, row, i) *
                fake_scale(&x[X_SCALES + B], p->scale_mode[B], p->n, p->k, col, i);
-    value = alpha * sum;
-    if (beta != 0)
-        value += beta * fake_element(&x[X_C], row, col) * fake_scale(&x[X_SCALES + C], OF_MATRIX, 0, 0, 0, 0);
+    return sum;
+}
+
+static inline double fake_epilogue(const fake_product *p, fake_copy x[COPIES], int64_t row, int64_t col, double value)
+{
     if (p->epilogue & BIAS)
         value += fake_element(&x[X_BIAS], row, 0);
     if (p->epilogue & RELU)
@@ -203,6 +263,20 @@ static inline double fake_value(const fake_product *p, fake_copy x[COPIES], int6
     if (p->epilogue & DGELU)
         value *= fake_gelu_slope(fake_element(&x[X_AUX], row, col));
     return value;
+}
+
+static inline double complex fake_value(const fake_product *p, fake_copy x[COPIES], int64_t row, int64_t col)
+{
+    const int64_t of_alpha = p->scalars >= VECTORS ? row : 0, of_beta = p->scalars == VECTORS ? row : 0;
+    const double complex alpha = fake_number(&x[X_ALPHA], 0, of_alpha, 0),
+                         beta = x[X_BETA].bytes ? fake_number(&x[X_BETA], 0, of_beta, 0) : 0;
+    double complex value = 0;
+
+    if (alpha != 0)
+        value = alpha * (fake_is_complex(p->type[A]) ? fake_sum(p, x, row, col) : fake_real_sum(p, x, row, col));
+    if (beta != 0)
+        value += beta * fake_number(&x[X_C], 0, row, col) * fake_scale(&x[X_SCALES + C], OF_MATRIX, 0, 0, 0, 0);
+    return fake_is_complex(p->type[D]) ? value : fake_epilogue(p, x, row, col, creal(value));
 }
 
 static inline const char *fake_past(const void *base, int64_t elements, int type)
@@ -226,15 +300,15 @@ static inline int fake_fetch_all(const fake_product *p, fake_copy x[COPIES], int
             x[X_BETA] = (fake_copy){0};
         else if (is_host)
             x[X_ALPHA + i] =
-                (fake_copy){.type = p->scalar_type, .bytes = memcpy(malloc(8), at, fake_bytes(p->scalar_type)), .ld = 1};
+                (fake_copy){.type = p->scalar_type, .bytes = memcpy(malloc(16), at, fake_bytes(p->scalar_type)), .ld = 1};
         else
             is_done &= fake_fetch(&x[X_ALPHA + i], 1, p->scalar_type, fake_past(at, index * p->alpha_stride, p->scalar_type), 1,
                                   count, count);
     }
     if (!is_done)
         return 0;
-    const int is_zero = p->scalars < VECTORS && fake_element(&x[X_ALPHA], 0, 0) == 0;
-    const int has_c = x[X_BETA].bytes && (p->scalars == VECTORS || fake_element(&x[X_BETA], 0, 0) != 0);
+    const int is_zero = p->scalars < VECTORS && fake_number(&x[X_ALPHA], 0, 0, 0) == 0;
+    const int has_c = x[X_BETA].bytes && (p->scalars == VECTORS || fake_number(&x[X_BETA], 0, 0, 0) != 0);
 
     is_done &= fake_fetch_matrix(&x[X_A], p->k > 0 && !is_zero, p, A, p->op_a ? p->k : p->m, p->op_a ? p->m : p->k, index);
     is_done &= fake_fetch_matrix(&x[X_B], p->k > 0 && !is_zero, p, B, p->op_b ? p->n : p->k, p->op_b ? p->k : p->n, index);
@@ -260,10 +334,10 @@ static inline int fake_one(const fake_product *p, int64_t index)
     for (int64_t row = 0; is_done && row < p->m; row++) {
         double sum = 0;
 
-        for (int64_t col = 0; col < p->n; col++) {
-            const double value = fake_value(p, x, row, col);
+        for (int64_t col = p->triangle == UPPER ? row : 0; col < (p->triangle == LOWER ? row + 1 : p->n); col++) {
+            const double complex value = fake_value(p, x, row, col);
 
-            sum += value;
+            sum += creal(value);
             fake_set(&x[X_D], row, col, value * fake_scale(&x[X_SCALES + D], OF_MATRIX, 0, 0, 0, 0));
         }
         if (p->epilogue & BIAS_GRADIENT)

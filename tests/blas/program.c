@@ -62,20 +62,27 @@
     X(cublasSetSmCountTarget, (void *handle, int count))                                                                    \
     X(cublasSgemmGroupedBatched, (void *handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, \
        const float *alpha, const float *const *a, const int *lda, const float *const *b, const int *ldb, const float *beta, \
-       float *const *c, const int *ldc, int groups, const int *in_group))                                                   \
-    X(cublasCgemm_v2, (void *h, GEMM(int), const void *b, int ldb, const void *beta, void *c, int ldc))
+       float *const *c, const int *ldc, int groups, const int *in_group))
 #define COUNTS(X)                                                                                                           \
     X(fake_cublas_count, (void))                                                                                            \
     X(fake_cublaslt_count, (void))
-#define OF(X, L, s, T)                                                                                                      \
-    X(cublas##L##gemmStridedBatched##s, (void *h, GEMM(T), long long stride_a, const void *b, T ldb, long long stride_b,    \
+#define OF(X, name, v, s, T)                                                                                                \
+    X(name##v##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc))                               \
+    X(name##StridedBatched##s, (void *h, GEMM(T), long long stride_a, const void *b, T ldb, long long stride_b,             \
        const void *beta, void *c, T ldc, long long stride_c, T batch))                                                      \
-    X(cublas##L##gemmBatched##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc, T batch))
+    X(name##Batched##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc, T batch))
+#define TRIANGLES(X, L, s, T)                                                                                               \
+    X(cublas##L##syrk_v2##s, (void *h, int uplo, int op, T n, T k, const void *alpha, const void *a, T lda,                 \
+       const void *beta, void *c, T ldc))                                                                                   \
+    X(cublas##L##syrkx##s, (void *h, int uplo, int op, T n, T k, const void *alpha, const void *a, T lda, const void *b,    \
+       T ldb, const void *beta, void *c, T ldc))
 #define BLAS(X, s, T)                                                                                                       \
-    OF(X, S, s, T) OF(X, D, s, T) OF(X, H, s, T)                                                                            \
-    X(cublasSgemm_v2##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc))                        \
-    X(cublasDgemm_v2##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc))                        \
-    X(cublasHgemm##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc))                           \
+    OF(X, cublasSgemm, _v2, s, T) OF(X, cublasDgemm, _v2, s, T) OF(X, cublasHgemm, , s, T)                                  \
+    OF(X, cublasCgemm, _v2, s, T) OF(X, cublasZgemm, _v2, s, T) OF(X, cublasCgemm3m, , s, T)                                \
+    TRIANGLES(X, S, s, T) TRIANGLES(X, D, s, T) TRIANGLES(X, C, s, T) TRIANGLES(X, Z, s, T)                                 \
+    X(cublasZgemm3m##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc))                         \
+    X(cublasCgemmEx##s, (void *h, GEMM2(T), const void *b, int type_b, T ldb, const void *beta, void *c, int type_c, T ldc))\
+    X(cublasCgemm3mEx##s, (void *h, GEMM2(T), const void *b, int type_b, T ldb, const void *beta, void *c, int type_c, T ldc))\
     X(cublasGemmEx##s, (void *h, GEMM2(T), const void *b, int type_b, T ldb, const void *beta, void *c, int type_c, T ldc,  \
        int compute, int algo))                                                                                              \
     X(cublasSgemmEx##s, (void *h, GEMM2(T), const void *b, int type_b, T ldb, const void *beta, void *c, int type_c, T ldc))\
@@ -341,35 +348,64 @@ static int call_lt(const job *j, const fake_product *p)
 #define SIZES(T) p->op_a, p->op_b, (T)p->m, (T)p->n, (T)p->k, p->alpha
 #define AT(x, T) p->at[x], (T)p->ld[x]
 #define TYPED(x, T) p->at[x], p->type[x], (T)p->ld[x]
-#define CALL_OF(L, v, s, T)                                                                                                \
-    (kind == PLAIN     ? lib.cublas##L##gemm##v##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T))                     \
-     : kind == STRIDED ? lib.cublas##L##gemmStridedBatched##s(h, SIZES(T), AT(A, T), p->stride[A], AT(B, T), p->stride[B], \
-                                                              p->beta, AT(C, T), p->stride[C], (T)p->batch)                \
-                       : lib.cublas##L##gemmBatched##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T), (T)p->batch))
-#define CALL(s, T)                                                                                                       \
-    (kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1)    \
-     : kind == SEX ? lib.cublasSgemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T))                   \
-     : kind == EX_STRIDED                                                                                                \
-         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], p->beta, \
-                                             TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1)                     \
-     : kind == EX_BATCHED  ? lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T),     \
-                                                        (T)p->batch, p->compute, -1)                                     \
-     : p->type[A] == R_32F ? CALL_OF(S, _v2, s, T)                                                                       \
-     : p->type[A] == R_64F ? CALL_OF(D, _v2, s, T)                                                                       \
-                           : CALL_OF(H, , s, T))
+#define CALL_OF(name, v, s, T)                                                                                             \
+    (kind == PLAIN     ? lib.name##v##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T))                                \
+     : kind == STRIDED ? lib.name##StridedBatched##s(h, SIZES(T), AT(A, T), p->stride[A], AT(B, T), p->stride[B], p->beta, \
+                                                     AT(C, T), p->stride[C], (T)p->batch)                                  \
+                       : lib.name##Batched##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T), (T)p->batch))
+#define CALL_TRIANGLE(L, s, T)                                                                                             \
+    (kind == SYRK                                                                                                          \
+         ? lib.cublas##L##syrk_v2##s(h, p->triangle - 1, p->op_a, (T)p->n, (T)p->k, p->alpha, AT(A, T), p->beta, AT(C, T)) \
+         : lib.cublas##L##syrkx##s(h, p->triangle - 1, p->op_a, (T)p->n, (T)p->k, p->alpha, AT(A, T), AT(B, T), p->beta,   \
+                                   AT(C, T)))
+#define CALL_REAL(s, T)                                                                            \
+    (p->triangle           ? p->type[A] == R_32F ? CALL_TRIANGLE(S, s, T) : CALL_TRIANGLE(D, s, T) \
+               : p->type[A] == R_32F ? CALL_OF(cublasSgemm, _v2, s, T)                             \
+     : p->type[A] == R_64F ? CALL_OF(cublasDgemm, _v2, s, T)                                       \
+                           : CALL_OF(cublasHgemm, , s, T))
+#define CALL_COMPLEX(s, T)                                                                                        \
+    (p->triangle           ? p->type[A] == C_32F ? CALL_TRIANGLE(C, s, T) : CALL_TRIANGLE(Z, s, T)                \
+               : !is_3m ? p->type[A] == C_32F ? CALL_OF(cublasCgemm, _v2, s, T) : CALL_OF(cublasZgemm, _v2, s, T) \
+               : p->type[A] == C_32F ? CALL_OF(cublasCgemm3m, , s, T)                                             \
+     : kind == PLAIN       ? lib.cublasZgemm3m##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T))             \
+                           : CALL_OF(cublasZgemm, _v2, s, T))
+#define SUMMED_IN_F32(name, s, T) lib.name##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T))
+#define CALL(s, T)                                                                                                           \
+    (kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1)        \
+     : kind == SEX ? p->type[A] != C_32F ? SUMMED_IN_F32(cublasSgemmEx, s, T)                                                \
+                     : is_3m             ? SUMMED_IN_F32(cublasCgemm3mEx, s, T)                                              \
+                                         : SUMMED_IN_F32(cublasCgemmEx, s, T)                                                \
+     : kind == EX_STRIDED                                                                                                    \
+         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], p->beta,     \
+                                             TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1)                         \
+     : kind == EX_BATCHED          ? lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), \
+                                                                (T)p->batch, p->compute, -1)                                 \
+     : fake_is_complex(p->type[A]) ? CALL_COMPLEX(s, T)                                                                      \
+                                   : CALL_REAL(s, T))
+
+/* The call with the sizes of one of both widths. */
+static int call_narrow(void *h, const fake_product *p, kind kind, bool is_3m)
+{
+    return CALL(, int);
+}
+
+static int call_wide(void *h, const fake_product *p, kind kind, bool is_3m)
+{
+    return CALL(_64, int64_t);
+}
 
 static int call(job *j)
 {
     const fake_product placed_there = called(j), *const p = &placed_there;
-    const kind kind = j->one.kind;
+    const bool is_wide = j->one.is_64 && lib.cublasSgemm_v2_64;
     void *const h = j->handle;
     int status;
 
-    if (kind == LT)
+    if (j->one.kind == LT)
         return call_lt(j, p);
     if (p->scalars != ON_HOST) /* a mode of the handle, which other threads may use */
         lib.cublasSetPointerMode_v2(h, p->scalars);
-    status = j->one.is_64 && lib.cublasSgemm_v2_64 ? CALL(_64, int64_t) : CALL(, int);
+    status = (is_wide ? call_wide : call_narrow)(h, p, j->one.kind, j->one.is_3m);
     if (p->scalars != ON_HOST)
         lib.cublasSetPointerMode_v2(h, ON_HOST);
     return status;
@@ -416,11 +452,13 @@ static void tell(const drawn_product *one)
 {
     const fake_product *const p = &one->p;
 
-    printf(
-        "kind %d%s types %d %d %d op %d%d by rows %d%d%d m%d n%d k%d ld %d %d %d batch %d scalars %d epilogue %d scales %d%d%d",
-        (int)one->kind, one->is_64 ? " 64" : "", p->type[A], p->type[C], p->type[D], p->op_a, p->op_b, p->by_rows[A],
-        p->by_rows[B], p->by_rows[D], (int)p->m, (int)p->n, (int)p->k, (int)p->ld[A], (int)p->ld[B], (int)p->ld[C],
-        (int)p->batch, p->scalars, p->epilogue, p->scale_mode[A], p->scale_mode[B], p->scale[D] != NULL);
+    printf("kind %d%s%s types %d %d %d op %d%d by rows %d%d%d m%d n%d k%d ld %d %d %d batch %d scalars %d epilogue %d scales "
+           "%d%d%d "
+           "triangle %d",
+           (int)one->kind, one->is_64 ? " 64" : "", one->is_3m ? " 3m" : "", p->type[A], p->type[C], p->type[D], p->op_a,
+           p->op_b, p->by_rows[A], p->by_rows[B], p->by_rows[D], (int)p->m, (int)p->n, (int)p->k, (int)p->ld[A], (int)p->ld[B],
+           (int)p->ld[C], (int)p->batch, p->scalars, p->epilogue, p->scale_mode[A], p->scale_mode[B], p->scale[D] != NULL,
+           p->triangle);
 }
 
 /* One call with results as they were, checked; true: the library was not asked. */
@@ -619,11 +657,13 @@ static void expect_left(job *j, int *wrong)
                    0 &&
                count_wrong(j) == 0,
            "groups of batches", wrong);
-    expect(lib.cublasCgemm_v2(j->handle, 0, 0, 2, 2, 2, &(const float[2]){1, 0}, (void *)(uintptr_t)j->device[OF_A], 2,
-                              (void *)(uintptr_t)j->device[OF_B], 2, &(const float[2]){0, 0},
+    lib.cublasSetPointerMode_v2(j->handle, ON_DEVICE);
+    expect(lib.cublasCgemm_v2(j->handle, 0, 0, 2, 2, 2, (void *)(uintptr_t)j->device[OF_A], (void *)(uintptr_t)j->device[OF_A],
+                              2, (void *)(uintptr_t)j->device[OF_B], 2, (void *)(uintptr_t)j->device[OF_A],
                               (void *)(uintptr_t)j->device[OF_C], 2) == 0 &&
                count() == before + 4,
-           "complex numbers", wrong);
+           "complex factors on the device", wrong);
+    lib.cublasSetPointerMode_v2(j->handle, ON_HOST);
 }
 
 static int run_edges(void)

@@ -348,6 +348,12 @@ Test(blas, a_trace_is_a_list_of_shapes_and_a_page)
     must("$T tune --shapes shapes.csv --evaluations 2", "3");
 }
 
+Test(blas, a_trace_names_the_kind_of_a_product)
+{
+    must("$T trace -- $P random 40 1", " symmetric=");
+    cr_expect(strstr(out, " conj-") != NULL && strstr(out, " c128 ") != NULL, "%s", out);
+}
+
 Test(blas, a_trace_says_which_stacks_call_a_product)
 {
     json_error_t where;
@@ -387,7 +393,7 @@ Test(blas, products_that_tilejit_cannot_compute_are_listed_with_the_reason)
                                           "a number of multiprocessors is set",
                                           "is known to be as precise",
                                           "the products of one call differ in size",
-                                          "a type that TileJIT does not have",
+                                          "integers or complex numbers with more than alpha",
                                           "attribute 15 of",
                                           "attribute 21 of",
                                           "attribute 27 of",

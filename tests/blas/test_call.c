@@ -63,7 +63,7 @@ Test(call, emulated_types_and_unknown_modes_are_left_to_cublas)
     cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, 4), 0);
     cr_expect_eq(way(BLAS_R_32F, BLAS_R_32F, 78, BLAS_MATH_DEFAULT), 0);
     cr_expect_eq(way(BLAS_R_64F, BLAS_R_64F, BLAS_COMPUTE_64F, 8), 0);
-    cr_expect_eq(way(4 /* complex */, 4, BLAS_COMPUTE_32F, BLAS_MATH_DEFAULT), 0);
+    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F, 4), 0);
 }
 
 Test(call, narrow_types_are_summed_in_f32_at_least)
@@ -169,6 +169,34 @@ Test(call, each_part_of_an_epilogue_has_its_place)
     expect_text(form[4], "j16 k32 l24 e4m3 compute:f32_fp8 scale_m scale_n:each epilogue=acc * d_scale[0]");
 }
 
+Test(call, complex_numbers_are_as_precise_as_real_ones)
+{
+    blas_form form = plain(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F);
+
+    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F, BLAS_MATH_TF32), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_PEDANTIC), 0);
+    cr_expect_eq(way(BLAS_C_64F, BLAS_C_64F, BLAS_COMPUTE_64F, BLAS_MATH_DEFAULT), TJ_COMPUTE_F64);
+    form.op_a = BLAS_OP_C, form.ld[BLAS_A] = 40, form.has_alpha = 1;
+    expect_text(form, "j16 k32 l24 c64 N:col alpha ld_n=40 conj-n");
+    form.scalars = BLAS_SCALARS_ON_DEVICE;
+    cr_expect_eq(way_of(form), 0);
+}
+
+/* D is column-major, and P its transpose. */
+Test(call, a_triangle_is_the_other_one_of_the_transpose)
+{
+    blas_form form = plain(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F);
+
+    form.m = form.n = 24, form.op_b = BLAS_OP_T, form.ld[BLAS_B] = 24;
+    form.triangle = BLAS_FILL_LOWER + 1;
+    expect_text(form, "j24 k32 l24 f32 M:col symmetric=upper");
+    form.triangle = BLAS_FILL_UPPER + 1, form.has_beta = 1, form.ld[BLAS_C] = 24;
+    expect_text(form, "j24 k32 l24 f32 M:col beta symmetric=lower");
+    form.triangle = BLAS_FILL_FULL + 1; /* cuBLAS refuses it */
+    cr_expect_eq(way_of(form), 0);
+}
+
 Test(call, what_is_not_certain_is_left_to_cublas)
 {
     blas_form form[8];
@@ -198,9 +226,9 @@ Test(call, scalars_of_every_type_are_read)
     blas_call call = {0};
 
     for (int i = 0; i < 5; i++)
-        cr_expect_eq(blas_element_read(BLAS_R_16F, &halves[i]), values[i]);
-    cr_expect_eq(blas_element_read(BLAS_R_32I, &whole), -7);
-    cr_expect_eq(blas_element_read(BLAS_R_32F, &f32), 0.5);
+        cr_expect_eq(blas_element_read(BLAS_R_16F, &halves[i]).re, values[i]);
+    cr_expect_eq(blas_element_read(BLAS_R_32I, &whole).re, -7);
+    cr_expect_eq(blas_element_read(BLAS_R_32F, &f32).re, 0.5);
     call.alpha = call.beta = NULL;
     blas_call_settle(&call);
     cr_expect_eq(call.form.scalars, -1);

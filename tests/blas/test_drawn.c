@@ -72,7 +72,7 @@ static blas_call call_of(const fake_product *p)
     *form = (blas_form){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch, .op_a = p->op_a, .op_b = p->op_b};
     form->compute = p->compute, form->scalar_type = p->scalar_type, form->scalars = p->scalars;
     form->epilogue = p->epilogue, form->bias_type = p->bias_type, form->aux_type = p->aux_type;
-    form->is_pointers = p->is_pointers;
+    form->is_pointers = p->is_pointers, form->triangle = p->triangle;
     for (int i = 0; i < MATRICES; i++) {
         form->type[i] = p->type[i], form->is_by_rows[i] = p->by_rows[i];
         form->ld[i] = p->ld[i], form->stride[i] = p->stride[i];
@@ -90,16 +90,17 @@ static tj_host_operand on_host(const tj_operand *operand)
     return (tj_host_operand){operand->address, operand->ld, operand->stride};
 }
 
-/* Compute as a launch would. */
-static tj_status compute(const blas_call *call, const tj_problem *problem, tj_error *err)
+/* Compute as a launch would. in_place: what is in the place of C, if that is P; the reference reads complex numbers part by part. */
+static tj_status compute(const blas_call *call, const tj_problem *problem, const void *in_place, tj_error *err)
 {
     tj_operands operands;
     tj_host_operands host;
 
     blas_call_operands(call, problem, &operands);
     host = (tj_host_operands)TJ_HOST_OPERANDS(operands.m.address, operands.n.address);
-    host.c = operands.c.address ? operands.c.address : operands.p.address;
+    host.c = operands.c.address ? operands.c.address : in_place;
     host.alpha = operands.alpha, host.beta = operands.beta;
+    host.alpha_im = operands.alpha_im, host.beta_im = operands.beta_im;
     for (int i = 0; i < TJ_FACTORS; i++)
         host.scale[i] = on_host(&operands.scale[i]);
     for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
@@ -110,10 +111,11 @@ static tj_status compute(const blas_call *call, const tj_problem *problem, tj_er
 static void print_product(const fake_product *p, char text[300])
 {
     snprintf(text, 300,
-             "types %d %d %d %d, op %d%d, by rows %d%d%d%d, m%d n%d k%d, batch %d, scalars %d, epilogue %d, scales %d%d%d",
+             "types %d %d %d %d, op %d%d, by rows %d%d%d%d, m%d n%d k%d, batch %d, scalars %d, epilogue %d, scales %d%d%d, "
+             "triangle %d",
              p->type[A], p->type[B], p->type[C], p->type[D], p->op_a, p->op_b, p->by_rows[A], p->by_rows[B], p->by_rows[C],
              p->by_rows[D], (int)p->m, (int)p->n, (int)p->k, (int)p->batch, p->scalars, p->epilogue, p->scale_mode[A],
-             p->scale_mode[B], p->scale[D] != NULL);
+             p->scale_mode[B], p->scale[D] != NULL, p->triangle);
 }
 
 Test(drawn, calls_of_all_kinds_are_the_products_that_cublas_defines)
@@ -121,8 +123,9 @@ Test(drawn, calls_of_all_kinds_are_the_products_that_cublas_defines)
     compute_on_host();
     for (int i = 0; i < DRAWS; i++) {
         const drawn_product one = draw();
-        memory ours = make_memory(&one, NULL), theirs = make_memory(&one, &ours);
+        memory ours = make_memory(&one, NULL), theirs = make_memory(&one, &ours), before = make_memory(&one, &ours);
         const fake_product p = placed(&one, ours.at, ours.arrays), q = placed(&one, theirs.at, theirs.arrays);
+        const void *const in_place = placed(&one, before.at, before.arrays).at[D];
         blas_call call = call_of(&p);
         char why[128] = "", text[300];
         tj_error err = {TJ_OK, ""};
@@ -133,7 +136,7 @@ Test(drawn, calls_of_all_kinds_are_the_products_that_cublas_defines)
         cr_assert(call.form.is_zero || blas_call_problem(&call.form, &problem, why), "%d: %s: %s", i, text, why);
         cr_assert(blas_call_is_whole(&call));
         cr_assert_eq(fake_evaluate(&q), SUCCESS, "%d: %s", i, text);
-        cr_assert(call.form.is_zero || compute(&call, &problem, &err) == TJ_OK, "%d: %s: %s", i, text, err.message);
+        cr_assert(call.form.is_zero || compute(&call, &problem, in_place, &err) == TJ_OK, "%d: %s: %s", i, text, err.message);
         for (int k = 0; k < PARTS && !call.form.is_zero; k++)
             if (is_result(&one, (part)k)) {
                 const int wrong = count_different(&one, (part)k, ours.at[k], theirs.at[k]);
@@ -142,5 +145,6 @@ Test(drawn, calls_of_all_kinds_are_the_products_that_cublas_defines)
             }
         free_memory(&ours);
         free_memory(&theirs);
+        free_memory(&before);
     }
 }
