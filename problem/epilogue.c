@@ -4,6 +4,7 @@
  */
 #include "canonical.h"
 #include "error.h"
+#include "symmetric.h"
 #include "tree.h"
 #include "scalar.h"
 
@@ -102,6 +103,9 @@ static tj_status check_scalar(const tj_problem *problem, const char *name, const
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s has an imaginary part, and the product of %s is real: leave it 0, or multiply c64 or c128", name,
                        tj_type_name((tj_type)problem->m.type));
+    if (tj_is_hermitian(problem) && part[1] != 0.0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s has an imaginary part, and P is Hermitian, which only a real factor keeps: leave it 0", name);
     for (int i = 0; i < parts && status == TJ_OK && tj_part_type((int32_t)type) != TJ_F64; i++)
         status = type == TJ_S32 ? tj_scalar_check_whole(name, part[i], err) : tj_scalar_check(name, part[i], err);
     return status;

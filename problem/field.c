@@ -52,8 +52,9 @@ typedef struct field {
     }
 #define MEMBER(name, member, most, record) WORDS(name, member, most, record, NULL)
 
-static const char *const triangles[] = {"both", "lower", "upper"}; /* tj_symmetric, from TJ_SYMMETRIC_BOTH on */
-static const char *const invariants[] = {"rows"};                  /* tj_invariant, from TJ_INVARIANT_ROWS on */
+static const char *const triangles[] = {"both",      "lower",           "upper", /* tj_symmetric, from TJ_SYMMETRIC_BOTH on */
+                                        "hermitian", "hermitian-lower", "hermitian-upper"};
+static const char *const invariants[] = {"rows"}; /* tj_invariant, from TJ_INVARIANT_ROWS on */
 
 /* Captured lists have these columns, in this order. */
 static const field fields[] = {{"batch", BATCH, 0},
@@ -91,7 +92,7 @@ static const field fields[] = {{"batch", BATCH, 0},
                                MEMBER("combine", rows.combined, TJ_COMBINED_MOST, "combined"),
                                MEMBER("repacked-m", m.order, TJ_ORDER_REPACKED, "m_order"),
                                MEMBER("repacked-n", n.order, TJ_ORDER_REPACKED, "n_order"),
-                               WORDS("symmetric", symmetric, TJ_SYMMETRIC_UPPER, "symmetric", triangles),
+                               WORDS("symmetric", symmetric, TJ_HERMITIAN_UPPER, "symmetric", triangles),
                                MEMBER("conj-m", m.conjugated, 1, "m_conjugated"),
                                MEMBER("conj-n", n.conjugated, 1, "n_conjugated"),
                                WORDS("invariant", invariant, TJ_INVARIANT_ROWS, "invariant", invariants),

@@ -6,11 +6,12 @@
 #define TJ_PROBLEM_SYMMETRIC_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <tilejit/problem.h>
 
-/** Transposed, TJ_SYMMETRIC_BOTH computes the upper triangle. A caller cannot ask for it: tj_problem_check refuses it. */
-enum { TJ_SYMMETRIC_BOTH_BY_UPPER = TJ_SYMMETRIC_UPPER + 1 };
+/** Transposed, a product of both triangles computes the upper one. A caller cannot ask for it: tj_problem_check refuses it. */
+enum { TJ_SYMMETRIC_BOTH_BY_UPPER = TJ_HERMITIAN_UPPER + 1, TJ_HERMITIAN_BOTH_BY_UPPER };
 
 /** Is only one triangle of P computed? */
 static inline bool tj_is_symmetric(const tj_problem *problem)
@@ -21,13 +22,21 @@ static inline bool tj_is_symmetric(const tj_problem *problem)
 /** Is it the upper one? */
 static inline bool tj_computes_upper(const tj_problem *problem)
 {
-    return problem->symmetric == TJ_SYMMETRIC_UPPER || problem->symmetric == TJ_SYMMETRIC_BOTH_BY_UPPER;
+    return problem->symmetric == TJ_SYMMETRIC_UPPER || problem->symmetric == TJ_HERMITIAN_UPPER ||
+           problem->symmetric >= TJ_SYMMETRIC_BOTH_BY_UPPER;
+}
+
+/** Is an element the conjugate of its mirror image, so that the diagonal is real? */
+static inline bool tj_is_hermitian(const tj_problem *problem)
+{
+    return problem->symmetric >= TJ_HERMITIAN_BOTH && problem->symmetric != TJ_SYMMETRIC_BOTH_BY_UPPER;
 }
 
 /** Is each element stored twice, so that all of P is written? */
 static inline bool tj_stores_twice(const tj_problem *problem)
 {
-    return problem->symmetric == TJ_SYMMETRIC_BOTH || problem->symmetric == TJ_SYMMETRIC_BOTH_BY_UPPER;
+    return problem->symmetric == TJ_SYMMETRIC_BOTH || problem->symmetric == TJ_HERMITIAN_BOTH ||
+           problem->symmetric >= TJ_SYMMETRIC_BOTH_BY_UPPER;
 }
 
 /** Is an element of the product computed? */
@@ -54,6 +63,17 @@ static inline tj_row_part tj_computed_part(const tj_problem *problem, int64_t ro
 static inline tj_row_part tj_written_part(const tj_problem *problem, int64_t row, int64_t width)
 {
     return tj_stores_twice(problem) ? (tj_row_part){0, width} : tj_computed_part(problem, row, width);
+}
+
+/**
+ * Has a stored element the bits of its mirror image? is_conjugate: but for the sign of the last float, which is that of the imaginary
+ * part. size: of each, in bytes, the lowest of a float first.
+ */
+static inline bool tj_is_image(const void *element, const void *image, size_t size, bool is_conjugate)
+{
+    const unsigned char *const a = (const unsigned char *)element, *const b = (const unsigned char *)image;
+
+    return memcmp(a, b, size - 1) == 0 && (a[size - 1] ^ b[size - 1]) == (is_conjugate ? 0x80 : 0);
 }
 
 /** Return the member of the transposed problem. */

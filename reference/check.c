@@ -276,6 +276,18 @@ typedef struct place {
     int64_t row, col;
 } place;
 
+/* Is it the imaginary part of an element on the diagonal of a Hermitian P? */
+static bool is_real(const resolved *request, int64_t row, int64_t col)
+{
+    return tj_is_hermitian(&request->problem) && col == 2 * row + 1;
+}
+
+/* Return the sign with which an element, or a part, is repeated in the mirror image. */
+static int sign_of_image(const resolved *request, int64_t col)
+{
+    return tj_is_hermitian(&request->problem) && col % 2 == 1 ? -1 : 1;
+}
+
 /* Return where a symmetric P has the element once more. */
 static place image_of(const resolved *request, int64_t row, int64_t col)
 {
@@ -420,6 +432,10 @@ static void add_term(double factor, const element *number, long double sign, ele
 static element part_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
     const int real = c - c % 2, part = c % 2;
+
+    if (is_real(request, tile->rows[r], p_col(request, tile, c)))
+        return (element){0};
+
     const element sum[] = {sum_at(request, tile, r, real), sum_at(request, tile, r, real + 1)};
     element e = sum[part];
 
@@ -628,17 +644,22 @@ static const char *stored_element(const resolved *request, int64_t batch, int64_
            (size_t)tj_view_index(&request->p, batch, row, col) * tj_type_bytes(request->p.type);
 }
 
-/* Judge the mirror image of an element, which must have its bits. */
+/* Judge the mirror image of an element, which must have its bits, or those of its conjugate; the sign of a NaN is not defined. */
 static void check_image(const resolved *request, findings *f, int64_t batch, int64_t row, int64_t col, const element *e)
 {
     const place at = image_of(request, row, col);
-    const char *const image = stored_element(request, batch, at.row, at.col);
+    const char *const image = stored_element(request, batch, at.row, at.col), *const original =
+                                                                                  stored_element(request, batch, row, col);
     const double p = tj_read_number(request->p.type, image, 0);
+    const int sign = sign_of_image(request, col);
+    element mirrored = *e;
 
     if (row == at.row)
         return;
-    f->unequal += memcmp(image, stored_element(request, batch, row, col), tj_type_bytes(request->p.type)) != 0;
-    note_element(request, f, batch, at.row, at.col, e, p, judge(request, e, p));
+    mirrored.value *= sign;
+    f->unequal += !tj_is_image(original, image, tj_type_bytes(request->p.type), sign < 0) &&
+                  !(sign < 0 && isnan(p) && isnan(tj_read_number(request->p.type, original, 0)));
+    note_element(request, f, batch, at.row, at.col, &mirrored, p, judge(request, &mirrored, p));
 }
 
 static void check_tile(const tj_tile *tile, int worker, void *payload)
@@ -776,8 +797,8 @@ static void conclude(const resolved *request, const findings *f, tj_check_report
                  (long long)f->failures, (long long)report->elements, checked, (long long)report->worst_row,
                  (long long)report->worst_col, (long long)report->worst_batch);
     else if (f->unequal > 0)
-        snprintf(report->reason, sizeof report->reason, "P is not symmetric: %lld elements differ from their mirror images",
-                 (long long)f->unequal);
+        snprintf(report->reason, sizeof report->reason, "P is not %s: %lld elements differ from their mirror images",
+                 tj_is_hermitian(&request->problem) ? "Hermitian" : "symmetric", (long long)f->unequal);
     else if (f->is_plain && f->is_constant && f->value == 0.0 && f->must_not_be_zero)
         snprintf(report->reason, sizeof report->reason, "P is zero everywhere and the product is not");
     else if (f->is_plain && f->is_constant && f->greatest - f->least > noise)
@@ -999,8 +1020,9 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
             const long double value = stored_at(request, tile, r, c);
 
             tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, row, col), value);
-            if (tj_stores_twice(&request->problem))
-                tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, image.row, image.col), value);
+            if (tj_stores_twice(&request->problem) && image.row != row)
+                tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, image.row, image.col),
+                                sign_of_image(request, col) * value);
         }
 }
 

@@ -102,7 +102,8 @@ static const cli_option of_problem[] = {
     {"repacked-n", CLI_FLAG, AT(n.repacked), "The same for N.", .low = 1},
     {"symmetric", CLI_TEXT, AT(symmetric),
      "P is square and symmetric, as X . X^T is, and only one triangle is computed: both (each element is stored twice), or "
-     "lower or upper alone. C is read in that triangle (lower for both).",
+     "lower or upper alone. C is read in that triangle (lower for both). hermitian, hermitian-lower, hermitian-upper: the "
+     "same for complex types, and P is Hermitian, as X . X^H is.",
      "which", .offered = triangle_at},
     {"any", CLI_TEXT, AT(any),
      "Numbers that are arguments of the kernel instead of constants: j, k, l, ld, batch, stride, separated by commas, or all.",

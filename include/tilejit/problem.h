@@ -373,13 +373,21 @@ enum { TJ_GROUPS_MOST = 65535, TJ_GROUPS_MOST_HOST_BYTES = 3072, TJ_COMBINED_MOS
  *
  * j and l are equal, in the problem and in every launch; either both are fixed or neither is. Rows are as they lie. The epilogue
  * takes no pairs of columns and has no outputs besides P, and P has no scales.
+ *
+ * A product of complex numbers with the conjugate of one operand, such as X . X^H, is Hermitian: P[c][r] is the conjugate of
+ * P[r][c], and the diagonal is real. The last three values say so. The imaginary parts of the diagonal are then written as 0,
+ * those of C's diagonal do not matter, and alpha and beta are real. M and N may both be conjugated, or neither: X . X is
+ * Hermitian if X is.
  */
 typedef enum tj_symmetric {
     TJ_SYMMETRIC_NOT = 0,
     TJ_SYMMETRIC_BOTH = 1,  /**< the lower triangle is computed, and each element of it is stored twice: P[c][r] is P[r][c],
                                  to the last bit */
     TJ_SYMMETRIC_LOWER = 2, /**< the lower triangle of P is written, and the elements above the diagonal are left alone */
-    TJ_SYMMETRIC_UPPER = 3  /**< the upper triangle of P is written, and the elements below the diagonal are left alone */
+    TJ_SYMMETRIC_UPPER = 3, /**< the upper triangle of P is written, and the elements below the diagonal are left alone */
+    TJ_HERMITIAN_BOTH = 4, /**< TJ_SYMMETRIC_BOTH, and P[c][r] is the conjugate of P[r][c]; of complex types, as the next two */
+    TJ_HERMITIAN_LOWER = 5, /**< TJ_SYMMETRIC_LOWER with a real diagonal, as zherk of BLAS */
+    TJ_HERMITIAN_UPPER = 6  /**< TJ_SYMMETRIC_UPPER with a real diagonal */
 } tj_symmetric;
 
 /**

@@ -34,7 +34,7 @@ tiled(
     #include "parts/product.cuh"
     #include "parts/block.cuh"
     //@| if (block_col > block_row)  //@ tile_beyond_diagonal for block_col > block_row  //@ only symmetric
-    //@|     return;  // P is symmetric: this tile is the mirror image of another
+    //@|     return;  // this tile is the mirror image of another
     //@| const long long from = gathered(m_index, Row, j, m_rows);  // the row of M  //@ only gathers_m
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows  //@ only not m_row_major
     //@| const index_t n_col = block_col + ty;  // N is column-major: neighbouring threads load down a column  //@ only not n_row_major

@@ -259,6 +259,38 @@ Test(matmul_types, one_triangle_is_computed_and_written)
     cr_expect(strstr(errors, "symmetric is \"left\": use one of both, lower, upper") != NULL, "%s", errors);
 }
 
+/* The column (1, i) times its conjugate transpose: 1, -i; i, 1. */
+Test(matmul_types, one_triangle_of_a_hermitian_product_is_computed)
+{
+    static const float both[] = {1, 0, 0, -1, 0, 1, 1, 0}, lower[] = {1, 0, 0, 0, 0, 1, 1, 0},
+                       upper[] = {1, 0, 0, -1, 0, 0, 1, 0};
+    static const struct {
+        const char *name;
+        const float *wanted;
+    } rows[] = {{"hermitian", both}, {"hermitian-lower", lower}, {"hermitian-upper", upper}};
+    char command[300];
+
+    if (!has_compiler())
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(command, sizeof command,
+                 NPY "printf '\\000\\000\\200\\077\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\200\\077' | "
+                     "npy M.npy '<c8' 2 1; $T matmul M.npy M.npy -o P.npy --transpose-n --conj-n --symmetric %s --json",
+                 rows[i].name);
+        cr_assert(eq(int, shell("%s", command), 0), "%s", errors);
+        expect_bytes(rows[i].wanted, sizeof both, "<c8");
+        cr_expect(strstr(out, rows[i].name) != NULL, "%s", out);
+    }
+    cr_expect(ne(int, shell("$T run 8x8x8 --symmetric hermitian"), 0));
+    cr_expect(strstr(errors, "P is Hermitian, and the product of f32 is real") != NULL, "%s", errors);
+    cr_expect(ne(int, shell("$T run 8x8x8 --dtype c64 --symmetric both --conj-n"), 0));
+    cr_expect(strstr(errors, "use hermitian") != NULL, "%s", errors);
+    cr_expect(ne(int, shell("$T run 8x8x8 --dtype c64 --symmetric hermitian --alpha 1+1i"), 0));
+    cr_expect(strstr(errors, "alpha has an imaginary part, and P is Hermitian") != NULL, "%s", errors);
+    cr_expect(ne(int, shell("$T run 8x8x8 --conj-n"), 0));
+    cr_expect(strstr(errors, "N is conjugated and holds f32, which are real") != NULL, "%s", errors);
+}
+
 /* 1 of f16 by 1, 2, -4, 0.5, whose largest is 4. */
 #define ROW                                           \
     NPY "printf '\\000\\074' | npy M.npy '<f2' 1 1; " \

@@ -115,7 +115,7 @@ Test(problem, names_what_complex_numbers_cannot_have)
     struct {
         const char *words;
         tj_problem problem;
-    } rows[13];
+    } rows[14];
     tj_problem right = problem_of(10, 20, 30);
 
     right.m.type = TJ_C64;
@@ -150,7 +150,12 @@ Test(problem, names_what_complex_numbers_cannot_have)
     rows[11].problem.scale[TJ_MATRIX_P] = (tj_scale)SCALE_EACH;
     rows[11].words = "scale_p is of a c64 matrix";
     rows[12].problem.l.extent = 10, rows[12].problem.symmetric = TJ_SYMMETRIC_BOTH, rows[12].problem.n.conjugated = 0;
-    rows[12].words = "symmetric is 1, and the problem has the conjugate of one of M and N, which makes P Hermitian";
+    rows[12].words =
+        "one of M and N is conjugated, which makes P Hermitian, and symmetric is 1: use hermitian (TJ_HERMITIAN_BOTH, 4)";
+    rows[13].problem = (tj_problem)TJ_PROBLEM_INIT(10, 10, 10, TJ_F64);
+    rows[13].problem.symmetric = TJ_HERMITIAN_LOWER;
+    rows[13].words =
+        "P is Hermitian, and the product of f64 is real: ask for the same triangles of a symmetric P (both, lower, upper)";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
 

@@ -388,6 +388,8 @@ static void draw_symmetric(request *r)
 
     if (next() % 4 == 1) { /* not those that draw_quantized has taken by the same number */
         p->symmetric = (int8_t)PICK(TJ_SYMMETRIC_BOTH, TJ_SYMMETRIC_LOWER, TJ_SYMMETRIC_UPPER);
+        if (is_complex(p) && (p->m.conjugated != p->n.conjugated || next() % 2))
+            p->symmetric += TJ_HERMITIAN_BOTH - TJ_SYMMETRIC_BOTH;
         p->j.extent = p->l.extent = p->j.extent < p->l.extent ? p->j.extent : p->l.extent;
         r->asked = *p;
         snprintf(side, sizeof side, "%d", (int)tj_config_get(&r->config, "bm"));
@@ -677,7 +679,7 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
     options.guard_bytes = GUARD_BYTES;
     options.alpha = r->known.epilogue.has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
     options.beta = reads_c ? (double)PICK(1, -1, 2) : 0.0; /* 0: C holds NaN and must not be read */
-    if (is_complex(&r->known)) {
+    if (is_complex(&r->known) && r->known.symmetric < TJ_HERMITIAN_BOTH) {
         options.alpha_im = r->known.epilogue.has_alpha ? (double)PICK(0, 1, -2) : 0.0;
         options.beta_im = reads_c ? (double)PICK(0, 1, -3) : 0.0;
     }

@@ -174,3 +174,36 @@ Test(complex_numbers, scalars_of_real_products_are_real)
     cr_assert(eq(int, tj_reference_product(&problem, &x, p, 1, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "alpha has an imaginary part, and the product of f32 is real") != NULL, "%s", err.message);
 }
+
+/* The reference finds a half that is not the conjugate of the other, and a diagonal that is not real. */
+Test(complex_numbers, reference_knows_hermitian_products)
+{
+    enum { SIDE = 6, DEPTH = 4 };
+    float x[SIDE][DEPTH][2], p[SIDE][SIDE][2];
+    tj_problem problem = TJ_PROBLEM_INIT(SIDE, DEPTH, SIDE, TJ_C64);
+    const tj_host_operands operands = TJ_HOST_OPERANDS(x, x);
+    tj_check_report report = TJ_CHECK_REPORT_INIT;
+    tj_error err;
+
+    problem.n.transposed = problem.n.conjugated = 1;
+    problem.symmetric = TJ_HERMITIAN_BOTH;
+    for (int i = 0; i < SIDE * DEPTH * 2; i++)
+        (&x[0][0][0])[i] = (float)((i * 7 + 3) % 11) / 8 - 0.5f;
+    cr_assert(eq(int, tj_reference_product(&problem, &operands, p, 1, &err), TJ_OK), "%s", err.message);
+    for (int r = 0; r < SIDE; r++)
+        for (int c = 0; c < SIDE; c++) {
+            cr_expect(p[r][c][0] == p[c][r][0] && p[r][c][1] == -p[c][r][1]);
+            cr_expect(r != c || (p[r][c][1] == 0 && !signbit(p[r][c][1])));
+        }
+    cr_assert(eq(int, tj_reference_check(&problem, &operands, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(report.passed, "%s", report.reason);
+
+    p[2][2][1] = 1e-30f;
+    cr_assert(eq(int, tj_reference_check(&problem, &operands, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, report.passed, 0));
+    p[2][2][1] = 0;
+    p[1][3][0] = nextafterf(p[1][3][0], 9);
+    cr_assert(eq(int, tj_reference_check(&problem, &operands, p, 0, 1, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(strstr(report.reason, "P is not Hermitian: 1 elements differ from their mirror images") != NULL, "%s",
+              report.reason);
+}

@@ -118,6 +118,38 @@ Test(complex_numbers, products_may_be_symmetric)
     }
 }
 
+/* X . X^H: the halves are conjugates to the last bit, the diagonal is real, and alpha and beta are. The rest goes as for others. */
+Test(complex_numbers, products_may_be_hermitian)
+{
+    static const char *const configs[] = {"naive",
+                                          "tiled",
+                                          "tiled:shared=dynamic",
+                                          "simt:bm=32,bn=32,bk=8,tm=4,tn=4",
+                                          "simt:bm=32,bn=32,bk=8,tm=4,tn=4,splits=2",
+                                          "mma:bm=32,bn=32,wm=16,wn=16",
+                                          "mma:bm=16,bn=16,splits=2"};
+
+    open_context("sm_90", TJ_PROVE_BEFORE);
+    for (unsigned i = 0; i < 21 && has_nvrtc(); i++) {
+        tj_problem problem =
+            TJ_PROBLEM_INIT(i % 8 == 6 ? 64 : 70, 21, i % 8 == 6 ? 64 : 70, i % 2 || i % 7 > 4 ? TJ_C128 : TJ_C64);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.symmetric = (int8_t)(TJ_HERMITIAN_BOTH + i / 7);
+        problem.m.conjugated = i / 2 % 2;
+        problem.n.conjugated = i / 3 % 2; /* any product may be Hermitian: the caller knows */
+        problem.n.transposed = i / 5 % 2;
+        problem.p.layout = i / 3 % 2;
+        problem.batch = i % 5 == 3 ? 2 : 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = i % 3 == 1;
+        options.alpha = -2, options.beta = 0.5;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %u", configs[i % 7], i);
+        expect_right_product(&problem, configs[i % 7], &options, label);
+    }
+}
+
 Test(complex_numbers, kernels_are_chosen_and_proven)
 {
     open_context("sm_90", TJ_PROVE_BEFORE);

@@ -72,6 +72,19 @@ Test(symmetric, each_family_computes_one_triangle)
         }
 }
 
+/* A column-major P is the transpose of a row-major one, whose upper triangle is computed: a vector of partial sums may begin left of it. */
+Test(symmetric, partial_sums_on_the_diagonal_are_stored)
+{
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_problem problem = TJ_PROBLEM_INIT(70, 64, 70, TJ_F64);
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    problem.p.layout = TJ_COL_MAJOR;
+    problem.symmetric = TJ_SYMMETRIC_BOTH;
+    if (has_nvrtc())
+        expect_right(&problem, "simt:bm=32,bn=32,bk=8,tm=4,tn=4,splits=2", &options, 0);
+}
+
 /* Blocks walk folded tiles; lanes store neighbours of rows and of columns, one by one where lines begin anywhere. */
 Test(symmetric, wgmma_walks_one_triangle)
 {
@@ -221,7 +234,9 @@ Test(symmetric, requests_are_refused_in_words)
                 {"epilogue", "aux[row,col] = acc; acc", "outputs besides P"},
                 {"epilogue", "acc[2*col] * acc[2*col+1]", "pairs of columns"},
                 {"scale-p", "f32:1x32:row-by-row", "scales of P"},
-                {"symmetric", "left", "use one of both, lower, upper"}};
+                {"symmetric", "left", "use one of both, lower, upper, hermitian, hermitian-lower, hermitian-upper"},
+                {"symmetric", "hermitian", "P is Hermitian, and the product of f16 is real"},
+                {"conj-n", "1", "N is conjugated and holds f16, which are real"}};
     tj_config config = TJ_CONFIG_INIT;
     tj_problem problem = TJ_PROBLEM_INIT(64, 64, 32, TJ_F16);
 
@@ -230,7 +245,7 @@ Test(symmetric, requests_are_refused_in_words)
     cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("P is 64 x 32, and a symmetric P is square"), "%s", err.message);
     problem.l.extent = 64;
-    for (int number = -1; number < 6; number += 5) {
+    for (int number = -1; number <= TJ_HERMITIAN_UPPER + 1; number += TJ_HERMITIAN_UPPER + 2) {
         problem.symmetric = (int8_t)number;
         cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
         cr_expect(says("use TJ_SYMMETRIC_NOT"), "%s", err.message);

@@ -43,6 +43,57 @@ def test_blas_computes_the_same(dtype, name):
         np.testing.assert_allclose(keep(found), keep(wanted), rtol=1e-4, atol=1e-4)
 
 
+def random_complex(*shape, dtype, seed=1):
+    return (random(*shape, dtype=np.float64, seed=seed) + 1j * random(*shape, dtype=np.float64, seed=seed + 100)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_halves_of_a_hermitian_product_are_conjugates(dtype, transposed):
+    x = random_complex(37, 21, dtype=dtype)
+    product = tilejit.matmul(x.T, x, conj_a=True, symmetric="hermitian") if transposed else tilejit.matmul(x, x.T, conj_b=True, symmetric="hermitian")
+    np.testing.assert_array_equal(product, product.conj().T)
+    assert not np.diagonal(product).imag.any() and not np.signbit(np.diagonal(product).imag).any()
+    np.testing.assert_allclose(product, x.conj().T @ x if transposed else x @ x.conj().T, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype, name", [(np.complex64, "cherk"), (np.complex128, "zherk"), (np.complex64, "csyrk"), (np.complex128, "zsyrk")])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_blas_computes_the_same_of_complex_numbers(dtype, name, transposed):
+    blas = pytest.importorskip("scipy.linalg.blas")
+    is_hermitian = name.endswith("herk")
+    x = random_complex(*((30, 41) if transposed else (41, 30)), dtype=dtype)
+    c = random_complex(41, 41, dtype=dtype, seed=3)  # BLAS and TileJIT read one triangle of it, and no imaginary part of a Hermitian diagonal
+    alpha, beta = (1.5, -0.5) if is_hermitian else (1.5 - 2j, 0.5j)
+    conjugated = {"conj_a" if transposed else "conj_b": is_hermitian}
+    a, b = (x.T, x) if transposed else (x, x.T)
+    for lower in (0, 1):
+        wanted = getattr(blas, name)(alpha, x, beta, c, lower=lower, trans=(2 if is_hermitian else 1) * transposed)
+        triangle = ("hermitian-" if is_hermitian else "") + ("lower" if lower else "upper")
+        found = tilejit.matmul(a, b, c.copy(), symmetric=triangle, epilogue=tilejit.Epilogue(alpha=alpha, beta=beta), **conjugated)
+        keep = np.tril if lower else np.triu
+        np.testing.assert_allclose(keep(found), keep(wanted), rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(found - keep(found), c - keep(c))
+        if is_hermitian:
+            assert not np.diagonal(found).imag.any()
+
+
+def test_one_triangle_of_a_new_array_leaves_zeros():
+    x = random_complex(9, 5, dtype=np.complex64)
+    for which, keep in (("hermitian-lower", np.tril), ("hermitian-upper", np.triu)):
+        np.testing.assert_allclose(tilejit.matmul(x, x.T, conj_b=True, symmetric=which), keep(x @ x.conj().T), rtol=1e-4, atol=1e-4)
+
+
+def test_what_a_hermitian_product_is_not():
+    x, z = random(8, 6), random_complex(8, 6, dtype=np.complex64)
+    with pytest.raises(tilejit.InvalidArgument, match="out is Hermitian, and the product of f32 is real"):
+        tilejit.matmul(x, x.T, symmetric="hermitian")
+    with pytest.raises(tilejit.InvalidArgument, match="is conjugated, which makes out Hermitian.*use hermitian"):
+        tilejit.matmul(z, z.T, conj_b=True, symmetric="both")
+    with pytest.raises(tilejit.InvalidArgument, match="alpha has an imaginary part, and out is Hermitian"):
+        tilejit.matmul(z, z.T, conj_b=True, symmetric="hermitian", epilogue=tilejit.Epilogue(alpha=1 + 1j))
+
+
 def test_a_batch_and_the_step_of_newton_and_schulz():
     x = random(3, 40, 24) / 5
     gram = tilejit.matmul(x, x.transpose(0, 2, 1), symmetric="both")
@@ -56,7 +107,7 @@ def test_what_a_symmetric_product_is_not():
     x = random(8, 6)
     with pytest.raises(tilejit.InvalidArgument, match="8 x 5, and a symmetric out is square|8 x 5, and a symmetric P is square"):
         tilejit.matmul(x, random(6, 5), symmetric="both")
-    with pytest.raises(tilejit.InvalidArgument, match="use one of both, lower, upper"):
+    with pytest.raises(tilejit.InvalidArgument, match="use one of both, lower, upper, hermitian"):
         tilejit.matmul(x, x.T, symmetric="left")
     with pytest.raises(tilejit.InvalidArgument, match="symmetric, which is an argument of the call"):
         tilejit.matmul(x, x.T, epilogue="acc * symmetric", symmetric="both")

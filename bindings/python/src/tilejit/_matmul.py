@@ -24,6 +24,8 @@ from tilejit._types import BYTES, NAME, PAIRS, numpy_dtype, torch_dtype
 
 _MOST_CALLS = 65536  # prepared calls that a context remembers
 
+_ONE_TRIANGLE = ("lower", "upper", "hermitian-lower", "hermitian-upper")  # values of symmetric with which a triangle is left alone
+
 
 def _remembered(context: Context, key: Tuple[Any, ...], make: Callable[[], Request]) -> Request:
     """The prepared call of a key, made once."""
@@ -92,6 +94,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, epilogue: Union[Epilogue, str,
     symmetric: the product is square and known to be symmetric, as ``x @ x.T`` is, so only one triangle of it is computed: ``"both"``
         stores each element twice, ``"lower"`` and ``"upper"`` leave the other triangle as it is (0 in a new host array, anything in a new
         device array). Of c, and of matrices in the epilogue, that triangle alone is read; for ``"both"`` it is the lower one.
+        ``"hermitian"``, ``"hermitian-lower"`` and ``"hermitian-upper"``: the same for complex arrays and a Hermitian product, such as
+        ``x @ x.conj().T``, which ``conj_b`` makes of ``x.T``: its halves are conjugates, its diagonal is real, and so are alpha and beta.
     conj_a, conj_b: True: the conjugate of a complex a or b is multiplied, which costs nothing. PyTorch's lazy conjugates, such as ``a.mH``, are
         taken as they lie too.
     invariant: ``"rows"``: the bits of a row of the product do not depend on how many rows a has, nor on the kernel that multiplies
@@ -183,7 +187,7 @@ def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int
     if given.a.device is None and given.b.device is None:
         host_stream(handle)
         return _on_host(given, out, epilogue, context, lambda arrays: request(arrays, epilogue, dtype, compute, overlap, format, symmetric),
-                        symmetric in ("lower", "upper"))
+                        symmetric in _ONE_TRIANGLE)
     context = context_of(context, a, b, out)
     key = (given.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype, compute, overlap, epilogue.expression, epilogue.scale_k,
            format_key(format), symmetric)

@@ -22,7 +22,7 @@ SCALED = tuple(name for name in FIELDS if name.startswith("scale_") and name != 
 SCALES = (*SCALED, "zero_m", "zero_n", "whole_m", "whole_n")  # by their numbers as operands, from TJ_OPERAND_SCALE on
 FLOATS = tuple(NUMBER[name] for name in ("f32", "f16", "bf16"))
 Format = Union[str, Mapping[str, str], None]
-Symmetric = Optional[str]  # "both", "lower", "upper"
+Symmetric = Optional[str]  # "both", "lower", "upper", "hermitian", "hermitian-lower", "hermitian-upper"
 _OWN_WORDS = re.compile("batch|.*dtype|compute|layout|ld_|stride_|any|multiple_of|alpha|beta|epilogue")  # shown in a form of Python's own
 ANY = -1
 BROADCAST = -2
@@ -169,7 +169,7 @@ class Problem:
     scale_m, scale_n: scales that the launch brings: "one"; "each", for each row of M or column of N; "along-k", for weights, each for scale_k
         elements of k; or any other, such as "f32:128x128:row-by-row".
     overlap: True: a launch may start while the kernel before it in the stream still runs; it waits before it touches an operand.
-    symmetric: "both", "lower" or "upper", as for ``matmul``: one triangle of P is computed.
+    symmetric: "both", "lower" or "upper", or "hermitian" and its kin, as for ``matmul``: one triangle of P is computed.
     invariant: "rows": the bits of a row of P do not depend on the number of rows, nor on the kernel (docs/invariant.md).
     multiprocessors: launches occupy at most this number of the device's multiprocessors (docs/share.md).
 
