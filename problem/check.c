@@ -65,7 +65,7 @@ static bool can_compute(int32_t m, int32_t n, int32_t compute)
     switch (compute) {
     case TJ_COMPUTE_TF32:
     case TJ_COMPUTE_F32_SPLIT:
-        return m == TJ_F32;
+        return tj_part_type(m) == TJ_F32 && m == n;
     case TJ_COMPUTE_F32_FP8:
         return tj_type_is_fp8(leading);
     default:
@@ -91,7 +91,7 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
                        inputs, facts->name,
                        tj_type_is_fp8(tj_leading_type(m, n)) ? " or f32_fp8"
                        : tj_widens_weights(m, n)             ? ""
-                       : m == TJ_F32                         ? ", tf32 or f32_split"
+                       : tj_part_type(m) == TJ_F32           ? ", tf32 or f32_split"
                                                              : "");
     if (!(products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),

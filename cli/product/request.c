@@ -89,8 +89,8 @@ static const cli_option of_problem[] = {
      .offered = type_at},
     {"compute", CLI_TEXT, AT(compute),
      "The arithmetic of the sums; default: f64 for f64 and c128, s32 for integers, f32 for the other types. tf32 lets tensor "
-     "cores "
-     "round M and N of f32; f32_split is as accurate as f32, with tensor cores; f32_fp8 lets tensor cores for 8-bit floats "
+     "cores round M and N of f32 or c64; f32_split is as accurate as f32, with tensor cores; f32_fp8 lets tensor cores for "
+     "8-bit floats "
      "add 128 products with 13 bits.",
      "type", .offered = compute_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},

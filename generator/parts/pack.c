@@ -348,7 +348,8 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_launch_step *step;
 
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
-    tj_template_set_flag(fill, "pack_rounds", tj_pack_is_any(pack) && view->compute == TJ_COMPUTE_TF32);
+    tj_template_set_flag(fill, "pack_rounds",
+                         tj_pack_is_any(pack) && view->compute == TJ_COMPUTE_TF32 && view->m.type == TJ_F32);
     tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
     tj_template_set(fill, "pack_lines",
                     !is_any(view, pack, false)  ? ""

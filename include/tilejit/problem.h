@@ -72,7 +72,7 @@ typedef enum tj_compute {
     TJ_COMPUTE_F32 = 1,
     TJ_COMPUTE_F64 = 2, /**< IEEE f64, with fused multiply-add */
     /**
-     * For M and N of f32, and only at the caller's request: both may be rounded to tf32, which has the exponent of f32 and 10
+     * For M and N of f32 or c64, and only at the caller's request: both may be rounded to tf32, which has the exponent of f32 and 10
      * bits of fraction, before they are multiplied. Accumulators are f32. Products that tensor cores do not compute are
      * computed as with TJ_COMPUTE_F32.
      */
@@ -83,7 +83,7 @@ typedef enum tj_compute {
      */
     TJ_COMPUTE_S32 = 4,
     /**
-     * As accurate as f32, at the caller's request: tensor cores may multiply M and N of f32 as sums of narrower numbers, with a
+     * As accurate as f32, at the caller's request: tensor cores may multiply M and N of f32 or c64 as sums of narrower numbers, with a
      * bound like that of f32 (reference.h). Products that they cannot compute this accurately are computed as with
      * TJ_COMPUTE_F32, as the device decides (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of
      * TJ_COMPUTE_F32.

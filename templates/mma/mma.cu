@@ -126,6 +126,7 @@ mma(
 
     #include "parts/walk.cuh"  //@ walk
 
+    //@| #include "mma/compute_again.cuh"  //@ compute_again
     //@| #include "parts/quantize_tile.cuh"  //@ quantize_tile
     #include "parts/store.cuh"  //@ store
 }

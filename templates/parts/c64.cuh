@@ -5,7 +5,7 @@ struct alignas(2 * sizeof(float)) c64 {
     c64() = default;
     __device__ c64(float real, float imaginary = 0) : re(real), im(imaginary) {}
 
-    //@ if splits_k or SLICES or has_beta
+    //@ if splits_k or SLICES or has_beta or splits_c64
     __device__ c64 &operator+=(c64 other)
     {
         re += other.re;

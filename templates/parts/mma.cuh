@@ -14,6 +14,7 @@
 //             +-----------+-----------+  g + 8  sum  sum
 //
 // A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.  //@ chunk for 16 bytes  //@ chunk_part for 4 bytes numbered t
+//@| #include "parts/tf32_c64.cuh"  //@ only tf32_c64
 using fragment_t = unsigned int;
 
 #include "parts/load_matrices.cuh"  //@ load_matrices

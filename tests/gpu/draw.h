@@ -86,6 +86,8 @@ typedef enum way {
     BY_F16_F32,
     BY_C64,
     BY_C128,
+    BY_C64_TF32,
+    BY_C64_SPLIT,
     WAYS
 } way;
 
@@ -118,6 +120,8 @@ static const struct {
     {"f16_f32", TJ_F16, TJ_F32, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"c64", TJ_C64, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
     {"c128", TJ_C128, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F64},
+    {"c64_tf32", TJ_C64, 0, TJ_COMPUTE_TF32, TJ_COMPUTE_TF32},
+    {"c64_split", TJ_C64, 0, TJ_COMPUTE_F32_SPLIT, TJ_COMPUTE_F32_SPLIT},
 };
 
 static int is_complex(const tj_problem *p)

@@ -27,7 +27,7 @@
 /*
  * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
  * problem are run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32, e4m3, e5m2,
- * s8, u8, f32_fp8, f32_split, c64, c128, weights by activations such as bf16_s4; TYPE: only this one), then a family of those that serve it,
+ * s8, u8, f32_fp8, f32_split, c64, c128, c64_tf32, c64_split, weights by activations such as bf16_s4; TYPE: only this one), then a family of those that serve it,
  * with equal probability. A combination that a constraint refuses must be refused by the generator too, with a sentence.
  * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
  * LAYOUTS are those of M, N and P, such as rcr; r: row-major, the default; half: each of M with each of N, and P in both (a P by columns

@@ -49,6 +49,18 @@ def test_hermitian_products_of_scipy(numbers):
     assert numpy.array_equal(numpy.triu(tilejit.matmul(a.astype("c8"), a.T.astype("c8"), epilogue=tilejit.Epilogue(alpha=2 - 1j))), syrk)
 
 
+@pytest.mark.parametrize("compute", ["tf32", "f32_split"])
+@pytest.mark.parametrize("shape", [(33, 70, 45), (128, 64, 64)])
+def test_tensor_cores(compute, shape):
+    j, k, l = shape
+    draw = numpy.random.default_rng(7).standard_normal
+    a, b = ((draw(s) + 1j * draw(s)).astype("c8") for s in ((j, k), (k, l)))
+    wanted = a.astype("c16").conj() @ b.astype("c16")
+    p = tilejit.matmul(a, b, compute=compute, conj_a=True)
+    error = numpy.abs(p - wanted).max() / (numpy.abs(a) @ numpy.abs(b)).max()
+    assert p.dtype == numpy.complex64 and error < (2e-3 if compute == "tf32" else 1e-6)
+
+
 def test_groups(numbers):
     a, b = numbers(30, 16), numbers(3, 16, 20)
     p = tilejit.matmul_grouped(a, b, [0, 7, 19, 30])
@@ -74,6 +86,6 @@ def test_bad_input(random, numbers):
             ("the epilogue takes pairs of columns, and out is c64", lambda: tilejit.matmul(a, b, epilogue="acc[2*col] * acc[2*col+1]")),
             ("alpha has an imaginary part, and the product of f32 is real",
              lambda: tilejit.matmul(random(4, 4), random(4, 4), epilogue=tilejit.Epilogue(alpha=1j))),
-            ("compute is tf32 but a and b are c64", lambda: tilejit.matmul(a, b, compute="tf32"))):
+            ("compute is tf32 but a and b are c128: use f64", lambda: tilejit.matmul(numbers(4, 4, dtype="c16"), numbers(4, 4, dtype="c16"), compute="tf32"))):
         with pytest.raises(tilejit.InvalidArgument, match=words):
             call()

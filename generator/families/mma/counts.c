@@ -29,6 +29,8 @@ int32_t tj_mma_pipe(const tj_problem *view, const tj_mma_shape *s)
 
     if (tj_mma_scales_products(s))
         return tj_mma_is_fp4(view) ? TJ_PIPE_TENSOR_FP4 : TJ_PIPE_TENSOR_MXFP8;
+    if (type == TJ_C64)
+        return TJ_PIPE_TENSOR_TF32;
     return type == TJ_F16         ? TJ_PIPE_TENSOR_F16
            : type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
            : tj_type_is_fp8(type) ? TJ_PIPE_TENSOR_FP8
@@ -266,6 +268,8 @@ static int64_t widened_of(const tj_problem *view, const operand *o, const tj_mma
 static int64_t conversions_of(const tj_problem *view, const operand *o, const tj_mma_shape *s, bool is_tf32, int64_t times)
 {
     const int32_t instructions = tj_mma_keeps_weights(&o->tile) ? widening_of(view, &o->tile)
+                                 : tj_mma_splits_c64(view)      ? 4 * 8
+                                 : view->m.type == TJ_C64       ? 4 * 2
                                  : is_tf32 || o->tile.load == TJ_MMA_BYTES || o->tile.load == TJ_MMA_RUNS ? 4
                                                                                                           : 0;
 
@@ -352,7 +356,8 @@ static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, con
 {
     if (tj_mma_pipe(view, s) == TJ_PIPE_TENSOR_FP8)
         return s->wm * s->wn / 128;
-    return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps : 0;
+    return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps + (tj_is_complex(view) ? 4 : 0)
+                                                                               : 0;
 }
 
 /* Registers of copies: addresses for cp.async; for copies through registers, the elements in flight. */
@@ -458,10 +463,11 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     const tj_split_phases share = tj_split_share(phases, s.splits);
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
     const bool is_tf32 = view->compute == TJ_COMPUTE_TF32;
+    const int32_t planes = tj_mma_splits_c64(view) ? 3 : 1; /* products of them in place of one */
     const bool is_async = m.tile.pass == TJ_MMA_PAST || n.tile.pass == TJ_MMA_PAST;
 
     counts->pipe = tj_mma_pipe(view, &s);
-    if (counts->pipe == TJ_PIPE_TENSOR_F64)
+    if (counts->pipe == TJ_PIPE_TENSOR_F64 || tj_is_complex(view)) /* c64, too, has many products for each fragment */
         counts->model = &tj_model_mma_f64;
     counts->phase =
         (tj_phase_counts){.depth = s.bk,
@@ -474,18 +480,19 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
      * others, one more.
      */
     counts->barriers = counts->blocks + tiles * (phases - (tj_mma_walks_evenly(&s) ? 0 : share.splits));
-    counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
-    counts->mma =
-        (block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) + products_with_ones(view, &s, block_phases)) * (s.bk / s.k_step);
+    counts->work[counts->pipe] = 2 * block_phases * tile * s.bk * planes;
+    counts->mma = (block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) + products_with_ones(view, &s, block_phases)) *
+                  (s.bk / s.k_step) * planes;
     counts->conversions = conversions_of(view, &m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
                           conversions_of(view, &n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
+    counts->sums += (planes - 1) / 2 * block_phases * tile * (s.bk / s.k_step);
     counts->truncates = view->compute == TJ_COMPUTE_F32_FP8 && !tj_mma_scales_products(&s);
     if (counts->pipe == TJ_PIPE_TENSOR_FP8)
         counts->halves =
             halves_of(&m, &s, m_times) + halves_of(&n, &s, n_times) + (tj_mma_writes_halves(view, &s) ? 1 : 4) * counts->mma;
     counts->work[TJ_PIPE_F16] = 2 * (widened_of(view, &m, &s, m_times) + widened_of(view, &n, &s, n_times));
     counts->chain = share.most * s.steps;
-    counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;
+    counts->chain_fma = planes * s.wm * s.wn * s.k_step / TJ_WARP;
     counts->ahead = is_async ? s.stages - 1 : 0;
     counts->waits = is_async + share.most * waits_of_phase(view, &s, &m, &n);
     estimate_registers(view, &s, &m, &n, counts);

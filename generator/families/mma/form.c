@@ -97,7 +97,9 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64, c128, types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 as tf32",
+    "f16, bf16, f64, c128, types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 and c64 as "
+    "tf32; "
+    "c64 as f32_split, with pack=none",
     "e2m1 by e2m1 lies along k, and needs sm_120a",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
@@ -340,9 +342,10 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
 {
     const int32_t sums = tj_mma_sums(view, s) * tj_sum_bytes(view) / 4;
     const int32_t fragments =
-        (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes >= 8  ? s->element_bytes / 4
-                                                               : loads_words(view, s) ? 2
-                                                                                      : 1);
+        (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (tj_mma_splits_c64(view) ? 4
+                                                               : s->element_bytes >= 8 ? s->element_bytes / 4
+                                                               : loads_words(view, s)  ? 2
+                                                                                       : 1);
 
     const int32_t scales = tj_mma_scales_products(s) ? 2 * tj_mma_scale_words(view, s) * (s->wm + s->wn + WARP) / WARP : 0;
 
@@ -430,14 +433,15 @@ static tj_status check_type(const tj_problem *view, tj_error *err)
             "family mma multiplies 4 bits by 4 bits for e2m1, both along k, with an even k and scales of e8m0 for 32 "
             "elements or e4m3 for 16, or none: use the family %s",
             TJ_SAFE_FAMILY->name);
-    if (status == TJ_OK && view->m.type == TJ_C64)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family mma has no tensor cores for c64, whose parts are f32: use c128, or the family simt");
-    if (status != TJ_OK || view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
+    const bool is_f32 = tj_part_type(view->m.type) == TJ_F32;
+    const bool splits = view->m.type == TJ_C64 && view->compute == TJ_COMPUTE_F32_SPLIT;
+
+    if (status != TJ_OK || !is_f32 || view->compute == TJ_COMPUTE_TF32 || splits)
         return status;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "family mma has no tensor cores for f32 as IEEE has it: ask for compute tf32, which rounds M and N, or use "
-                   "another family");
+                   "family mma has no tensor cores for %s as IEEE has it: ask for compute tf32, which rounds M and N, %sor use "
+                   "another family",
+                   tj_facts_of(view->m.type)->name, view->m.type == TJ_C64 ? "or f32_split, " : "");
 }
 
 /*
@@ -546,6 +550,9 @@ static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_er
     char asked[ASKED_BYTES];
 
     (void)snprintf(asked, sizeof asked, "pack=%s", pack_choices[s->pack - 1]);
+    if (tj_mma_splits_c64(view) && s->pack != TJ_MMA_PACK_NONE)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s is not for compute f32_split, whose kernel may have to read M and N again: use pack=none", asked);
     return tj_pack_check(view, &pack, s->splits, asked, "pack=none", err);
 }
 
@@ -708,6 +715,8 @@ static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
  */
 static int32_t load_default(const tj_problem *view, const tj_mma_shape *s)
 {
+    if (tj_mma_splits_c64(view))
+        return TJ_MMA_NEEDED;
     for (int is_m = 0; is_m < 2 && view->compute == TJ_COMPUTE_TF32; is_m++) {
         const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
 
@@ -907,8 +916,8 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && tj_tile_group_matters(view, s.splits, s.group, rows, cols) &&
-           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) && !is_likely_to_spill(view, &s) &&
-           (s.slices == 1 || rows * cols <= FULL_GPU) &&
+           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32 || tj_mma_splits_c64(view)) &&
+           !is_likely_to_spill(view, &s) && (s.slices == 1 || rows * cols <= FULL_GPU) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
@@ -1177,6 +1186,8 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     const tj_pack pack = tj_mma_pack_of(view, s);
     const tj_problem as_read = tj_pack_moved(view, &pack);
     const bool is_async = has_async_copies(view, s), stores_weights = tj_mma_keeps_weights(&m) || tj_mma_keeps_weights(&n);
+    const bool is_tf32 =
+        view->compute == TJ_COMPUTE_TF32 && !tj_is_complex(view); /* elements of c64 are rounded when a fragment takes them */
     const bool m_gathers = m.pass == TJ_MMA_GATHERED, n_gathers = n.pass == TJ_MMA_GATHERED;
     const tj_widen_copies widened = {(of_m.widen && of_m.are_whole) || (of_n.widen && of_n.are_whole),
                                      (of_m.widen && of_m.are_zero) || (of_n.widen && of_n.are_zero),
@@ -1209,8 +1220,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     }
     describe_tile(view, &as_read, s, &m, &of_m, true, fill);
     describe_tile(view, &as_read, s, &n, &of_n, false, fill);
-    describe_lanes(&m, &n, view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, true),
-                   view->compute == TJ_COMPUTE_TF32 && !tj_mma_packs(s, false), fill);
+    describe_lanes(&m, &n, is_tf32 && !tj_mma_packs(s, true), is_tf32 && !tj_mma_packs(s, false), fill);
     tj_template_set(fill, "plain_copies",
                     (m.pass != TJ_MMA_PAST && !of_m.widen) || (n.pass != TJ_MMA_PAST && !of_n.widen) ? "parts/plain.cuh" : "");
     tj_template_set(fill, "swizzle", m.load != TJ_MMA_ELEMENTS || n.load != TJ_MMA_ELEMENTS ? "parts/swizzle.cuh" : "");
@@ -1248,6 +1258,24 @@ static void describe_slices(const tj_mma_shape *s, bool is_fp4, tj_template_para
     tj_template_set(fill, "walk", slices ? "mma/walk_slices.cuh" : tj_template_get(fill, "walk_phases"));
 }
 
+/* Describe the products of the parts of complex numbers, and how a sum of f32_split is computed again. */
+static void describe_complex(const tj_problem *view, tj_template_params *fill)
+{
+    const bool is_c64 = view->m.type == TJ_C64, splits = tj_mma_splits_c64(view), gathers = tj_is_gathered(view);
+    const char *const row = gathers ? "gathered(m_index, Row, j, m_rows)" : "Row";
+
+    tj_template_set(fill, "multiply_parts", is_c64 ? "parts/multiply_tf32.cuh" : "parts/multiply_f64.cuh");
+    tj_template_set(fill, "real_t", is_c64 ? "float" : "double");
+    tj_template_set(fill, "factor_t", splits ? "c64" : is_c64 ? "tf32_c64" : "c128");
+    tj_template_set_flag(fill, "tf32_c64", is_c64);
+    tj_template_set_flag(fill, "splits_c64", splits);
+    tj_template_set(fill, "multiply_split", splits ? "parts/multiply_split.cuh" : "");
+    tj_template_set(fill, "compute_again", splits ? "mma/compute_again.cuh" : "");
+    tj_template_set(fill, "row_of_m", row);
+    tj_template_set(fill, "m_again", lies_along_k(view, true) ? "M[from * ld_m + kk]" : "M[kk * ld_m + from]");
+    tj_template_set(fill, "n_again", lies_along_k(view, false) ? "N[Col * ld_n + kk]" : "N[kk * ld_n + Col]");
+}
+
 /* The part with the product of the tensor cores. On sm_75 a source without asynchronous copies multiplies a chunk at a time. */
 static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
 {
@@ -1260,7 +1288,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
 
     tj_template_set(fill, "multiply_add",
                     tj_mma_scales_products(s)                                 ? "parts/multiply_scaled.cuh"
-                    : tj_is_complex(view)                                     ? "parts/multiply_c128.cuh"
+                    : tj_is_complex(view)                                     ? "parts/multiply_complex.cuh"
                     : f64                                                     ? "parts/multiply_f64.cuh"
                     : by_chunks && integers                                   ? "parts/multiply_integers_75.cuh"
                     : by_chunks                                               ? "parts/multiply_f16_75.cuh"
@@ -1281,11 +1309,17 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "chunk", f64 ? "4 elements" : "16 bytes");
     tj_template_set(fill, "chunk_part", f64 ? "one numbered t" : "4 bytes numbered t");
     tj_template_set(fill, "place_note", f64 ? "mma/place_note_f64.cuh" : "mma/place_note.cuh");
-    tj_template_set(fill, "fragment_t", tj_is_complex(view) ? "c128" : f64 ? "double" : "unsigned int");
+    tj_template_set(fill, "fragment_t",
+                    tj_mma_splits_c64(view)   ? "split_c64"
+                    : view->m.type == TJ_C64  ? "tf32_c64"
+                    : view->m.type == TJ_C128 ? "c128"
+                    : f64                     ? "double"
+                                              : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set(fill, "next_stage", tj_mma_walks_evenly(s) ? "parts/next_stage_evenly.cuh" : "parts/next_stage.cuh");
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
-    tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh" : "");
+    tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 && !tj_is_complex(view) ? "parts/tf32.cuh" : "");
+    describe_complex(view, fill);
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);
     tj_template_set(fill, "walk_phases", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
@@ -1313,6 +1347,7 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
         [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64,  [TJ_F16] = TJ_FEATURE_MMA_F16,
         [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_MMA_FP8, [TJ_E5M2] = TJ_FEATURE_MMA_FP8,
         [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,    [TJ_C128] = TJ_FEATURE_MMA_F64,
+        [TJ_C64] = TJ_FEATURE_MMA_TF32,
     };
 
     return (has_async_copies(view, s) ? TJ_FEATURE_CP_ASYNC : 0) | TJ_FEATURE_LDMATRIX |

@@ -156,6 +156,15 @@ int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
  */
 bool tj_mma_has_float_zeros(const tj_problem *view, bool is_m);
 
+/**
+ * Is each part of an element of c64 the sum of two numbers of tf32 (compute f32_split)? Three products of these take the place of
+ * one, and the sum of each step is added in f32.
+ */
+static inline bool tj_mma_splits_c64(const tj_problem *view)
+{
+    return view->compute == TJ_COMPUTE_F32_SPLIT;
+}
+
 /** Return the number of a thread's accumulators; with scales along k, including those of a part of k. */
 int32_t tj_mma_sums(const tj_problem *view, const tj_mma_shape *s);
 
