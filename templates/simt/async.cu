@@ -21,11 +21,20 @@
 #include "simt/card.cuh"
 constexpr int STAGES = 3;
 constexpr int STEPS = BK / SLICES;  // of a phase, for one thread  //@ only sliced
-//@| constexpr int STEPS = BK;  // of a phase  //@ only not sliced
+//@| constexpr int STEPS = BK;  // of a phase  //@ only not sliced and not keeps_lines
+//@| constexpr int STEPS = BK / VEC;  // of a phase: each is VEC long  //@ only keeps_lines
 constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase  //@ only spreads_copies
 
 #include "parts/vector.cuh"
 #include "parts/async.cuh"
+//@ if keeps_lines
+//@| // What one phase needs. Both tiles lie as M and N do, line by line along k; VEC more: lines that are read together lie in
+//@| // other banks.
+//@| struct __align__(16) phase_t {
+//@|     sum_t M[BM][BK + VEC];
+//@|     sum_t N[BN][BK + VEC];
+//@| };
+//@ else
 // What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
 struct __align__(16) phase_t {
     sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only m_row_major
@@ -33,6 +42,7 @@ struct __align__(16) phase_t {
     sum_t N[BK][BN];  //@ only n_row_major
     //@| sum_t N[BK][BN + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only not n_row_major
 };
+//@ end
 
 #include "parts/rows.cuh"
 #include "simt/launch.cuh"
@@ -69,27 +79,8 @@ simt(
         n_from += steps * ld_n;  //@ n_advance for steps * ld_n
     };
 
-    // load: one step's elements for this thread's rows and columns.
-    sum_t m[2][TM], n[2][TN];
-    const auto load = [&](const phase_t &from, int step) {
-        const int kk = slice * STEPS + step;  //@ only sliced
-#pragma unroll
-        for (int r = 0; r < TM; r += VEC) {
-            const auto value = read<VEC>(&from.M[kk][thread_row + r / VEC * (4 * VEC)]);  //@ kk for kk
-#pragma unroll
-            for (int i = 0; i < VEC; ++i)
-                m[step % 2][r + i] = value.element[i];
-        }
-#pragma unroll
-        for (int c = 0; c < TN; c += VEC) {
-            const auto value = read<VEC>(&from.N[kk][thread_col + c / VEC * (8 * VEC)]);  //@ kk for kk
-#pragma unroll
-            for (int i = 0; i < VEC; ++i)
-                n[step % 2][c + i] = value.element[i];
-        }
-    };
-
-    #include "simt/multiply.cuh"
+    #include "simt/load.cuh"  //@ load
+    #include "simt/multiply.cuh"  //@ multiply
     #include "parts/walk.cuh"
     //@ if sliced
 

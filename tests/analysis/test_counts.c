@@ -143,6 +143,15 @@ static const row rows[] = {
     /* tiles of blocks, phases and threads */
     {"simt:bm=16,bn=32,bk=8,tm=4,tn=4", 37, 43, 50, PLAIN},
     {"simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", 37, 100, 50, PLAIN},
+    /* small thread tiles, with tiles across k and along it */
+    {"simt:bm=4,bn=32,bk=16,tm=1,tn=2", 3, 43, 66, PLAIN},
+    {"simt:bm=8,bn=32,bk=16,tm=2,tn=1", 9, 43, 65, WITH(.epilogue.has_beta = 1)},
+    {"simt:bm=16,bn=32,bk=16,tm=2,tn=4,slices=2", 37, 43, 68, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"simt:bm=4,bn=32,bk=64,tm=1,tn=2", 1, 200, 96, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"simt:bm=16,bn=32,bk=32,tm=2,tn=4", 37, 100, 70, WITH(.n.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"simt:bm=16,bn=16,bk=32,tm=2,tn=2,splits=2", 37, 100, 70, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"simt:bm=8,bn=16,bk=16,tm=1,tn=2", 9, 50, 33, WITH(.m.type = TJ_F64, .n.layout = TJ_COL_MAJOR)},
+    {"simt:bm=16,bn=32,bk=16,tm=2,tn=4", 17, 50, 33, WITH(.m.type = TJ_F64, .n.layout = TJ_COL_MAJOR)},
     {"simt:bm=32,bn=64,bk=16,tm=8,tn=4,slices=2", 65, 35, 100, PLAIN},
     {"simt:bm=32,bn=64,bk=16,tm=4,tn=8,slices=4", 65, 35, 100, PLAIN},
     {"simt:bm=32,bn=64,bk=64,tm=4,tn=4,slices=8", 33, 70, 64, PLAIN},

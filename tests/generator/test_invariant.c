@@ -10,6 +10,7 @@
 
 #include "family.h"
 #include "invariant.h"
+#include "settle.h"
 
 static tj_error err;
 
@@ -71,6 +72,7 @@ Test(invariant, is_kept_or_refused_by_each_config)
         {TJ_F32, "naive", NULL},
         {TJ_F32, "tiled:shared=dynamic", NULL},
         {TJ_F32, "simt", NULL},
+        {TJ_F32, "simt:bm=16,bn=32,tm=2,tn=4", NULL},
         {TJ_F32, "simt:splits=4", "family simt with splits=4 adds them in another"},
         {TJ_F32, "simt:bm=64,bn=64,tm=4,tn=8,slices=2", "family simt with slices=2"},
         {TJ_F32, "skinny:stream=m", "family skinny adds them in another: use family tiled"},
@@ -93,6 +95,32 @@ Test(invariant, is_kept_or_refused_by_each_config)
                   of[i].config, status ? err.message : "");
         if (of[i].refusal)
             cr_expect(says(of[i].refusal), "%s", err.message);
+    }
+}
+
+/* Few rows need small tiles to occupy a device, if their sums may not be divided; other sums are divided instead. */
+Test(invariant, tries_small_thread_tiles_for_few_rows)
+{
+    static const struct {
+        const char *config;
+        int64_t rows;
+        bool is_invariant, is_tried;
+    } of[] = {{"simt:bm=4,bn=32,bk=64,tm=1,tn=2,blocks=1", 1, true, true},
+              {"simt:bm=16,bn=32,bk=64,tm=2,tn=4,blocks=1", 16, true, true},
+              {"simt:bm=16,bn=32,bk=64,tm=2,tn=4,blocks=1", 4096, true, false},
+              {"simt:bm=4,bn=32,bk=64,tm=1,tn=2,blocks=1", 1, false, false}};
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(of[i].rows, 4096, 4096, TJ_F32);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_request request;
+
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.invariant = of[i].is_invariant ? TJ_INVARIANT_ROWS : TJ_INVARIANT_NOTHING;
+        cr_assert(eq(int, tj_config_parse(of[i].config, &config, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_request_make(&problem, &request, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_request_resolve(&request, &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_request_worth_trying(&request, &config), of[i].is_tried), "row %zu", i);
     }
 }
 

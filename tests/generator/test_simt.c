@@ -13,7 +13,11 @@ Test(simt, says_which_constraint_does_not_hold)
         {CUBES(256), "simt:vector=8", NULL},
         {CUBES(256), "simt:vector=3", "vector is 3: it must be 1, 2, 4 or 8"},
         {CUBES(256), "simt:vector=6", "vector is 6: it must be 1, 2, 4 or 8"},
-        {CUBES(256), "simt:tm=6", "tm is 6 and tn is 8: both must be multiples of 4"},
+        {CUBES(256), "simt:tm=6", "tm is 6 and tn is 8: both must be 1, 2 or multiples of 4"},
+        {CUBES(256), "simt:bm=4,bn=32,bk=64,tm=1,tn=2", NULL},
+        {CUBES(256), "simt:bm=8,bn=32,bk=16,tm=2,tn=1", NULL},
+        {CUBES(256), "simt:bm=16,bn=32,tm=2,tn=4,copy=registers",
+         "tm is 2 and tn is 4: with copy=registers both must be multiples of 4"},
         {CUBES(256), "simt:tm=16,tn=16", "a thread tile of 16 x 16 does not fit the registers: 128 elements are the most"},
         {CUBES(256), "simt:bm=48,tm=8", "bm is 48: with tm 8 it must be a multiple of 32"},
         {CUBES(256), "simt:bn=96,tn=8", "bn is 96: with tn 8 it must be a multiple of 64"},
@@ -58,6 +62,11 @@ Test(simt, takes_several_elements_at_once_where_lines_let_it)
         {CUBES(256), "simt:vector=1", 4, 4, 0},
         {CUBES(256), "simt:bm=64,bn=64,bk=8,tm=4,tn=4", 4, 8, 16}, /* 256 threads, 512 elements */
         {CUBES(256, .m.type = TJ_F64), "simt", 8, 16, 16},
+        /* Tiles of small thread tiles keep lines along k, unless something lies across k or is not aligned. */
+        {CUBES(256, .n.layout = TJ_COL_MAJOR), "simt:bm=16,bn=32,bk=64,tm=2,tn=2", 16, 16, 0},
+        {CUBES(256, .n.layout = TJ_COL_MAJOR), "simt:bm=16,bn=32,bk=64,tm=2,tn=2,vector=1", 4, 4, 0},
+        {CUBES(258, .n.layout = TJ_COL_MAJOR), "simt:bm=16,bn=32,bk=64,tm=2,tn=2", 4, 4, 8},
+        {CUBES(256), "simt:bm=16,bn=32,bk=64,tm=2,tn=2", 4, 16, 8},
         /* Through registers: both of them, 16 bytes where lines are aligned to it, less where they are not. */
         {CUBES(256), "simt:copy=registers", 16, 16, 16},
         {CUBES(258), "simt:copy=registers", 8, 8, 0},

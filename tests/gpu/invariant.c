@@ -45,6 +45,8 @@ static const char *const chain[] = {"naive",
                                     "simt:bm=64,bn=64,bk=8,tm=8,tn=8,group=3",
                                     "simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4",
                                     "simt:vector=1",
+                                    "simt:bm=4,bn=32,bk=64,tm=1,tn=2",
+                                    "simt:bm=16,bn=32,bk=16,tm=2,tn=4",
                                     "mma:bm=16,bn=16,wm=16,wn=16",
                                     "mma:width=1,vector=1",
                                     NULL};

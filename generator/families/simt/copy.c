@@ -87,6 +87,21 @@ static void share(const tj_simt_shape *s, int32_t width, tj_simt_copy *c)
     c->goes = c->run > 0 || c->line > 0 ? c->tile * s->bk / (s->threads * width) : 0;
 }
 
+bool tj_simt_keeps_lines(const tj_problem *view, const tj_simt_shape *s)
+{
+    const int32_t vec = tj_simt_vec(view);
+    tj_simt_copy m = {.along_k = true, .tile = s->bm}, n = {.along_k = true, .tile = s->bn};
+
+    if (!tj_simt_is_small(s) || s->copy != TJ_COPY_ASYNC || s->slices != 1 || s->start != TJ_SIMT_TOGETHER || s->vector < vec ||
+        tj_is_complex(view) || tj_epilogue_pairs(&view->epilogue) || view->m.layout != TJ_ROW_MAJOR ||
+        view->n.layout != TJ_COL_MAJOR || tj_access_widest(view, TJ_MATRIX_M, vec) != vec ||
+        tj_access_widest(view, TJ_MATRIX_N, vec) != vec)
+        return false;
+    share(s, vec, &m);
+    share(s, vec, &n);
+    return m.goes > 0 && n.goes > 0;
+}
+
 /* Return the widest copy that alignment allows. An asynchronous copy cannot transpose. */
 static int32_t widest(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool along_k)
 {
@@ -94,7 +109,7 @@ static int32_t widest(const tj_problem *view, const tj_simt_shape *s, bool is_m,
     int32_t width;
 
     if (s->copy == TJ_COPY_ASYNC && along_k)
-        return 1;
+        return tj_simt_keeps_lines(view, s) ? vec : 1;
     width = tj_access_widest(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, s->vector < most ? s->vector : most);
     return width > vec && !along_k && !rows_take_gaps(s, is_m, vec) ? vec : width;
 }
@@ -121,7 +136,9 @@ int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s)
 {
     const int32_t bytes = tj_sum_bytes(view), vec = tj_simt_vec(view);
     const tj_simt_copy m = tj_simt_copy_of(view, s, true), n = tj_simt_copy_of(view, s, false);
-    const int64_t phase = s->bk * (s->bm + (m.along_k ? vec : 0) + s->bn + (n.along_k ? vec : 0)) * bytes;
+    const int64_t lines = (int64_t)(s->bm + s->bn) * (s->bk + vec) * bytes,
+                  steps = (int64_t)s->bk * (s->bm + (m.along_k ? vec : 0) + s->bn + (n.along_k ? vec : 0)) * bytes,
+                  phase = tj_simt_keeps_lines(view, s) ? lines : steps;
     const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
 
     if (s->copy == TJ_COPY_REGISTERS)
@@ -133,7 +150,7 @@ int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s)
 
 int32_t tj_simt_p_width(const tj_problem *view, const tj_simt_shape *s)
 {
-    return tj_simt_vec(view) / tj_access_sums(view, s->splits);
+    return tj_simt_col_vec(view, s) / tj_access_sums(view, s->splits);
 }
 
 bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
@@ -146,8 +163,8 @@ bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
 
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s)
 {
-    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n.layout == TJ_ROW_MAJOR &&
+    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n.layout == TJ_ROW_MAJOR && s->tn >= tj_simt_vec(view) &&
                             tj_access_sums(view, s->splits) == 1; /* the columns of a pair belong to one thread */
 
-    return may_spread && !tj_simt_has_vector_p(view, s) ? tj_simt_copy_of(view, s, false).width : tj_simt_vec(view);
+    return may_spread && !tj_simt_has_vector_p(view, s) ? tj_simt_copy_of(view, s, false).width : tj_simt_col_vec(view, s);
 }

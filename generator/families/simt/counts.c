@@ -155,14 +155,24 @@ static void count_shared(int32_t x, int32_t y, int64_t step_x, int64_t step_y, i
 }
 
 /* load: the lanes of a row read the same elements of M, those of a column the same of N, VEC at a time. */
-static void count_fragments(const tj_simt_shape *s, int32_t vec, int64_t warp_steps, tj_counts *counts)
+static void count_fragments(const tj_problem *view, const tj_simt_shape *s, int64_t warp_steps, tj_counts *counts)
 {
-    /* Lanes that read the same 16 bytes halve the passes of a request. */
+    const int32_t rows = tj_simt_row_vec(view, s), cols = tj_simt_col_vec(view, s), bytes = counts->sum_bytes;
+    /* Lanes that read the same words halve the passes of a request. */
     const int32_t merges = 2;
 
-    count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, 0, vec, vec, counts->sum_bytes, warp_steps * (s->tm / vec), merges,
+    if (tj_simt_keeps_lines(view, s)) {
+        const int32_t vec = tj_simt_vec(view), line = s->bk + vec;
+
+        count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, 0, line, vec, bytes, warp_steps / vec * s->tm, merges,
+                     &counts->shared_load);
+        count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, line, 0, vec, bytes, warp_steps / vec * s->tn, merges,
+                     &counts->shared_load);
+        return;
+    }
+    count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, 0, rows, rows, bytes, warp_steps * (s->tm / rows), merges,
                  &counts->shared_load);
-    count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, vec, 0, vec, counts->sum_bytes, warp_steps * (s->tn / vec), merges,
+    count_shared(TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_ROWS, cols, 0, cols, bytes, warp_steps * (s->tn / cols), merges,
                  &counts->shared_load);
 }
 
@@ -202,7 +212,7 @@ static void count_partial_sums(const tj_simt_shape *s, tj_counts *counts)
 /* The place of P or C, in bytes. */
 typedef struct output {
     int64_t bytes, ld, stride, matrices;
-    int32_t vec, run; /* neighbouring rows and columns of a thread */
+    int32_t rows, cols, run; /* neighbouring rows and columns of a thread; columns that lie together in P */
     bool is_wide;
 } output;
 
@@ -224,20 +234,20 @@ static int stored_parts(int64_t extent, int32_t tile, bool moves, stored parts[2
     return moves ? 2 : 1;
 }
 
-/* A thread stores pieces of VEC x COL_RUN elements: count the element in row r and column c of a piece, or its row r. */
+/* A thread stores pieces of neighbouring rows and of COL_RUN columns: count the element in row r and column c of a piece, or its row r. */
 static void count_output_part(const output *o, const stored *rows, const stored *cols, tj_traffic *traffic)
 {
-    const int32_t vec = o->vec, run = o->run;
+    const int32_t run = o->run;
     /* In an estimate, the first stands for all. */
-    const int32_t r_end = traffic->is_estimate ? 1 : vec, c_end = traffic->is_estimate || o->is_wide ? 1 : run;
-    const int64_t alike = traffic->is_estimate ? (o->is_wide ? vec : (int64_t)vec * run) : 1;
+    const int32_t r_end = traffic->is_estimate ? 1 : o->rows, c_end = traffic->is_estimate || o->is_wide ? 1 : run;
+    const int64_t alike = traffic->is_estimate ? (o->is_wide ? o->rows : (int64_t)o->rows * run) : 1;
 
     for (int32_t r = 0; r < r_end && r < rows->extent; r++)
         for (int32_t c = 0; c < c_end && c < cols->extent; c++) {
             const int64_t row = rows->first + rows->direction * r;
             /* The base of a wide access is its lowest column. */
-            const int64_t col = cols->first + cols->direction * c - (o->is_wide && cols->direction < 0 ? vec - 1 : 0);
-            const int64_t step_x = cols->direction * run * o->bytes, step_y = rows->direction * vec * o->ld * o->bytes;
+            const int64_t col = cols->first + cols->direction * c - (o->is_wide && cols->direction < 0 ? o->cols - 1 : 0);
+            const int64_t step_x = cols->direction * run * o->bytes, step_y = rows->direction * o->rows * o->ld * o->bytes;
             const tj_access access = {
                 .threads_x = TJ_SIMT_LANE_COLS,
                 .threads_y = TJ_SIMT_LANE_ROWS,
@@ -245,9 +255,9 @@ static void count_output_part(const output *o, const stored *rows, const stored 
                 .step_y = step_y,
                 .base = (row * o->ld + col) * o->bytes,
                 .element_bytes = (int32_t)o->bytes,
-                .width = o->is_wide ? vec : 1,
+                .width = o->is_wide ? o->cols : 1,
                 .axis = {tj_tile_axis(tj_ceil_div(cols->extent - c, run), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * step_x),
-                         tj_tile_axis(tj_ceil_div(rows->extent - r, vec), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * step_y),
+                         tj_tile_axis(tj_ceil_div(rows->extent - r, o->rows), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * step_y),
                          tj_batch_axis(o->matrices, o->stride, o->bytes)},
                 .repeat = alike,
             };
@@ -271,7 +281,7 @@ static void count_output(const tj_problem *view, const tj_simt_shape *s, const o
 /* One of the slices that share a tile of P stores it. */
 static void count_scales(const tj_problem *view, const tj_simt_shape *s, tj_counts *counts)
 {
-    const tj_scales_side rows = {TJ_SIMT_LANE_ROWS, tj_simt_vec(view), s->bm, is_moved(view, s->bm, true),
+    const tj_scales_side rows = {TJ_SIMT_LANE_ROWS, tj_simt_row_vec(view, s), s->bm, is_moved(view, s->bm, true),
                                  counts->col_blocks * (s->bn / s->tn / TJ_SIMT_LANE_COLS)};
     const tj_scales_side cols = {TJ_SIMT_LANE_COLS, tj_simt_col_run(view, s), s->bn, is_moved(view, s->bn, false),
                                  counts->row_blocks * (s->bm / s->tm / TJ_SIMT_LANE_ROWS)};
@@ -296,7 +306,8 @@ static void estimate_registers(const tj_problem *view, const tj_simt_shape *s, i
 void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t vec = tj_simt_vec(view), run = tj_simt_col_run(view, &s);
+    const int32_t vec = tj_simt_vec(view), run = tj_simt_col_run(view, &s), row_vec = tj_simt_row_vec(view, &s),
+                  col_vec = tj_simt_col_vec(view, &s);
     const operand m = operand_of(view, &s, counts, true), n = operand_of(view, &s, counts, false);
     const int32_t splits = (int32_t)counts->splits;
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
@@ -328,7 +339,7 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     if (phases > 0) {
         count_copies(&m, &s, &counts->load_m);
         count_copies(&n, &s, &counts->load_n);
-        count_fragments(&s, vec, block_phases * s.bk * (s.tile_threads / 32), counts);
+        count_fragments(view, &s, block_phases * s.bk * (s.tile_threads / 32), counts);
     }
     if (phases > 0 && is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
@@ -340,12 +351,12 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     }
     count_partial_sums(&s, counts);
     if (splits > 1) {
-        const output w = {counts->sum_bytes, cols, rows * cols, view->batch * splits, vec, run, is_wide};
+        const output w = {counts->sum_bytes, cols, rows * cols, view->batch * splits, row_vec, col_vec, run, is_wide};
         count_output(view, &s, &w, &counts->store_w);
         tj_split_count(view, splits, counts);
     } else {
-        const output p = {p_bytes, view->p.ld, view->p.stride, view->batch, vec, run, is_wide};
-        const output c = {p_bytes, view->c.ld, view->c.stride, view->batch, vec, run, is_wide};
+        const output p = {p_bytes, view->p.ld, view->p.stride, view->batch, row_vec, col_vec, run, is_wide};
+        const output c = {p_bytes, view->c.ld, view->c.stride, view->batch, row_vec, col_vec, run, is_wide};
         count_output(view, &s, &p, &counts->store_p);
         if (view->epilogue.has_beta)
             count_output(view, &s, &c, &counts->load_c);

@@ -24,28 +24,30 @@
 #include "steps.h"
 
 enum { OTHER_REGISTERS = 30, FEWEST_OTHERS = 16, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
+enum { OTHERS_WITH_LINES = 62 }; /* ptxas loads several steps ahead */
 enum { QUAD = 4, WARP = 32, MOST_SUM_BYTES = 512, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const start_choices[] = {"together", "spread", NULL};
 
 /* The values that a tuner tries where powers of two would be too many or too few. */
-static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, starts_tried[] = {1, 2, 0},
-                     blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 8, 0};
+static const int32_t cols_tried[] = {16, 32, 64, 128, 256, 0}, phases_tried[] = {8, 16, 32, 64, 0},
+                     stages_tried[] = {2, 3, 4, 0}, starts_tried[] = {1, 2, 0}, blocks_tried[] = {1, 2, 3, 4, 6, 8, 0},
+                     groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 8, 0};
 
 /*
  * Thread tiles with a side of 16 are four times as long as wide, or have 128 elements, whose phases exceed the instruction
  * cache: in 2 868 of 15 257 trials of 165 tunings on an H200, none won by one percent.
  */
-static const int32_t thread_tile_tried[] = {4, 8, 0};
+static const int32_t thread_tile_tried[] = {1, 2, 4, 8, 0};
 
 enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR, START, ROWS }; /* in this order: */
 
 static const tj_param params[] = {
-    {"bm", "rows of the block tile of P", 16, 256, 64, NULL},
-    {"bn", "columns of the block tile of P", 32, 256, 128, NULL},
+    {"bm", "rows of the block tile of P", 4, 256, 64, NULL},
+    {"bn", "columns of the block tile of P", 8, 256, 128, NULL, cols_tried},
     {"bk", "length of a phase along k", 4, 64, 16, NULL, phases_tried},
-    {"tm", "rows of the thread tile", 4, 16, 8, NULL, thread_tile_tried},
-    {"tn", "columns of the thread tile", 4, 16, 0, NULL, thread_tile_tried},
+    {"tm", "rows of the thread tile", 1, 16, 8, NULL, thread_tile_tried},
+    {"tn", "columns of the thread tile", 1, 16, 0, NULL, thread_tile_tried},
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried, TJ_PARAM_ORDER},
@@ -61,7 +63,7 @@ static const tj_param params[] = {
 
 static const char *const constraints[] = {
     "M, N and P are f32, f64, f16, bf16, c64 or c128",
-    "TM and TN are multiples of 4",
+    "TM and TN are 1, 2 or multiples of 4, which they must be with copy=registers; TN is not 1 if the epilogue takes pairs",
     "BM is a multiple of the warp tile's 4 * TM rows, BN of its 8 * TN columns",
     "32 to 1024 threads: one warp for each warp tile of each slice",
     "a thread tile of at most 128 elements of 4 bytes, 64 of 8 or 32 of 16: it stays in registers",
@@ -104,6 +106,16 @@ int32_t tj_simt_vec(const tj_problem *view)
     return 16 / tj_sum_bytes(view);
 }
 
+int32_t tj_simt_row_vec(const tj_problem *view, const tj_simt_shape *s)
+{
+    return tj_simt_keeps_lines(view, s) ? 1 : tj_least(s->tm, tj_simt_vec(view));
+}
+
+int32_t tj_simt_col_vec(const tj_problem *view, const tj_simt_shape *s)
+{
+    return tj_simt_keeps_lines(view, s) ? 1 : tj_least(s->tn, tj_simt_vec(view));
+}
+
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
 
 bool tj_simt_moves(const tj_dim *dim, int32_t tile)
@@ -134,6 +146,9 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
     if (s->stages != 2 || s->slices != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=registers has 2 stages and 1 slice, not %d and %d: use copy=async for more", s->stages, s->slices);
+    if (s->tm < QUAD || s->tn < QUAD)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: with copy=registers both must be multiples of 4",
+                       s->tm, s->tn);
     if (s->bk % 2 != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "bk is %d: with copy=registers it must be even, for steps take turns in two halves of registers", s->bk);
@@ -157,13 +172,23 @@ static tj_status check_shares(const tj_problem *view, const tj_simt_shape *s, tj
     return TJ_OK;
 }
 
+/* May a thread tile be so many elements long? Fewer than 4 are for few rows whose sums are not divided (is_too_small). */
+static bool is_side(int32_t elements)
+{
+    return elements == 1 || elements == 2 || elements % QUAD == 0;
+}
+
 static tj_status check_thread_tile(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
     const int warp_rows = TJ_SIMT_LANE_ROWS * s->tm, warp_cols = TJ_SIMT_LANE_COLS * s->tn,
               most = MOST_SUM_BYTES / tj_sum_bytes(view);
 
-    if (s->tm % QUAD != 0 || s->tn % QUAD != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s->tm, s->tn);
+    if (!is_side(s->tm) || !is_side(s->tn))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be 1, 2 or multiples of 4", s->tm,
+                       s->tn);
+    if (s->tn == 1 && tj_epilogue_pairs(&view->epilogue))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tn is 1, and a thread needs both columns of a pair that the epilogue names: use tn=2");
     if (s->tm * s->tn > most)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "a thread tile of %d x %d does not fit the registers: %d elements are the most", s->tm, s->tn, most);
@@ -208,7 +233,9 @@ static int32_t copy_words(const tj_problem *view, const tj_simt_shape *s)
 
 int32_t tj_simt_registers(const tj_problem *view, const tj_simt_shape *s)
 {
-    return tj_sum_bytes(view) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(view, s);
+    const int32_t step = (s->tm + s->tn) * (tj_simt_keeps_lines(view, s) ? tj_simt_vec(view) : 1);
+
+    return tj_sum_bytes(view) / 4 * (s->tm * s->tn + 2 * step) + copy_words(view, s);
 }
 
 /*
@@ -228,7 +255,8 @@ static int32_t fewest_registers(const tj_problem *view, const tj_simt_shape *s)
  */
 static int32_t blocks_for(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t registers = (int32_t)tj_ceil_div(tj_simt_registers(view, s) + OTHER_REGISTERS, REGISTER_UNIT) * REGISTER_UNIT;
+    const int32_t others = tj_simt_keeps_lines(view, s) ? OTHERS_WITH_LINES : OTHER_REGISTERS,
+                  registers = (int32_t)tj_ceil_div(tj_simt_registers(view, s) + others, REGISTER_UNIT) * REGISTER_UNIT;
     /* A warp takes its registers from one of the four partitions of a multiprocessor. */
     const int32_t warps = PARTS * (TJ_SM_REGISTERS / PARTS / (WARP * registers));
     const int32_t blocks = warps * WARP / s->threads;
@@ -346,7 +374,9 @@ static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
 
 enum {
     FULL_GPU = 1024, /* blocks that occupy any GPU */
-    FEW_TILES = 32   /* with at most this many tiles, both splits and slices are useful */
+    FEW_TILES = 32,  /* with at most this many tiles, both splits and slices are useful */
+    SMALL_ROWS = 16, /* tiles with fewer rows or columns have thread tiles with a side below 4 */
+    SMALL_COLS = 32
 };
 
 /* Does this number of blocks change the kernel, and does it fit? */
@@ -380,6 +410,18 @@ static int64_t tiles_of(const tj_problem *view, const tj_simt_shape *s)
     return tj_ceil_div(view->j.extent, s->bm) * tj_ceil_div(view->l.extent, s->bn) * (view->batch > 1 ? view->batch : 1);
 }
 
+/*
+ * Small tiles occupy the device if its blocks are few and may not share a sum. Where they may, splits and slices do so with larger
+ * thread tiles, which load less.
+ */
+static bool is_too_small(const tj_problem *view, const tj_simt_shape *s, size_t known)
+{
+    const bool is_small = (known > BM && s->bm < SMALL_ROWS) || (known > BN && s->bn < SMALL_COLS) ||
+                          (known > TM && s->tm < QUAD) || (known > TN && s->tn < QUAD);
+
+    return is_small && (tj_sum_order_of(view) != TJ_SUMS_IN_CHAIN || (known > BN && tiles_of(view, s) > FULL_GPU));
+}
+
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     tj_simt_shape s;
@@ -392,8 +434,8 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         least.value[START] = TJ_SIMT_TOGETHER;
     s = tj_simt_shape_of(&least);
     last = s.copy == TJ_COPY_ASYNC ? BLOCKS : VECTOR;
-    return (known > BM && tj_tile_is_oversized(s.bm, 16, view->j.extent)) ||
-           (known > BN && tj_tile_is_oversized(s.bn, 32, view->l.extent)) ||
+    return is_too_small(view, &s, known) || (known > BM && tj_tile_is_oversized(s.bm, SMALL_ROWS, view->j.extent)) ||
+           (known > BN && tj_tile_is_oversized(s.bn, SMALL_COLS, view->l.extent)) ||
            (known > BK && tj_tile_is_oversized(s.bk, 8, view->k.extent)) ||
            (known > TN && check_thread_tile(view, &s, NULL) != TJ_OK) ||
            (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(view, &s) > FULL_GPU))) ||
@@ -472,6 +514,41 @@ static void describe_slices(const tj_simt_shape *s, tj_template_params *fill)
     tj_template_set(fill, "THREADS", is_sliced ? "SLICES * TILE_THREADS" : "TILE_THREADS");
 }
 
+/* Describe where a thread's elements lie in tiles that keep lines. */
+static void describe_lines(tj_template_params *fill)
+{
+    tj_template_set_flag(fill, "keeps_lines", true);
+    tj_template_set(fill, "load", "simt/load_lines.cuh");
+    tj_template_set(fill, "multiply", "simt/multiply_lines.cuh");
+    tj_template_set(fill, "row_lane", "lane / 8");
+    tj_template_set(fill, "col_lane", "lane % 8");
+    tj_template_set(fill, "row_of", "4 * r");
+    tj_template_set(fill, "col_of", "8 * c");
+}
+
+/* Describe the neighbouring rows (columns) of a thread, which one access loads: VEC, or all TM (TN) of them. */
+static void describe_pieces(const tj_problem *view, const tj_simt_shape *s, bool spreads_cols, tj_template_params *fill)
+{
+    const bool whole_rows = s->tm < tj_simt_vec(view), whole_cols = s->tn < tj_simt_vec(view);
+
+    tj_template_set(fill, "load", "simt/load.cuh");
+    tj_template_set(fill, "multiply", "simt/multiply.cuh");
+    tj_template_set(fill, "row_lane", whole_rows ? "lane / 8 * TM" : "lane / 8 * VEC");
+    tj_template_set(fill, "col_lane", whole_cols ? "lane % 8 * TN" : "lane % 8 * VEC");
+    tj_template_set(fill, "row_vec", whole_rows ? "TM" : "VEC");
+    tj_template_set(fill, "col_vec", whole_cols ? "TN" : "VEC");
+    tj_template_set(fill, "piece", whole_rows ? (whole_cols ? "TM x TN" : "TM x VEC") : whole_cols ? "VEC x TN" : "VEC x VEC");
+    tj_template_set(fill, "next_row", whole_rows ? "4 * TM" : "4 * VEC");
+    tj_template_set(fill, "next_col", whole_cols ? "8 * TN" : "8 * VEC");
+    tj_template_set(fill, "row_at", whole_rows ? "thread_row" : "thread_row + r / VEC * (4 * VEC)");
+    tj_template_set(fill, "col_at", whole_cols ? "thread_col" : "thread_col + c / VEC * (8 * VEC)");
+    tj_template_set(fill, "row_of", whole_rows ? "r" : "r / VEC * (4 * VEC) + r % VEC");
+    tj_template_set(fill, "col_of",
+                    whole_cols     ? "c"
+                    : spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN"
+                                   : "c / VEC * (8 * VEC) + c % VEC");
+}
+
 /* Describe how a thread copies its share of M (is_m) or of N, and where the elements lie in shared memory. */
 static void describe_copy(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool checks_k, tj_template_params *fill)
 {
@@ -499,7 +576,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
-    const bool spreads_cols = tj_simt_col_run(view, &s) != tj_simt_vec(view);
+    const bool spreads_cols = tj_simt_col_run(view, &s) != tj_simt_col_vec(view, &s);
     const tj_reduction_slots slots = slots_of(view, &s);
 
     tj_template_set_int(fill, "BM", s.bm);
@@ -528,9 +605,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "spread_cols", spreads_cols ? "simt/spread_cols.cuh" : "");
     tj_template_set(fill, "spread_place", spreads_cols ? "simt/spread_place.cuh" : "");
     tj_template_set(fill, "first_phase", checks.k ? "simt/first_phase.cuh" : "");
-    tj_template_set(fill, "row_of", "r / VEC * (4 * VEC) + r % VEC");
-    tj_template_set(fill, "col_of",
-                    spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
+    if (tj_simt_keeps_lines(view, &s))
+        describe_lines(fill);
+    else
+        describe_pieces(view, &s, spreads_cols, fill);
     tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
     tj_reductions_describe(view, &slots, fill, form);

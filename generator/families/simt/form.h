@@ -25,6 +25,25 @@ bool tj_simt_moves(const tj_dim *dim, int32_t tile);
 /** Return VEC, the elements of one 16-byte access to shared memory. */
 int32_t tj_simt_vec(const tj_problem *view);
 
+/** Is a side of the thread tile below 4? Such tiles are for few rows whose sums are not divided. */
+static inline bool tj_simt_is_small(const tj_simt_shape *s)
+{
+    return s->tm < 4 || s->tn < 4;
+}
+
+/**
+ * Do tiles lie in shared memory line by line along k, as M and N do, so that copies and loads take VEC elements along k? This is so
+ * if thread tiles are small, as loads of one step would be many, and both operands lie along k, in lines that are aligned to it.
+ */
+bool tj_simt_keeps_lines(const tj_problem *view, const tj_simt_shape *s);
+
+/**
+ * Return the rows (columns) of a thread that are neighbours, and that one access to shared memory loads: VEC, or all if fewer; 1 if
+ * tiles keep lines.
+ */
+int32_t tj_simt_row_vec(const tj_problem *view, const tj_simt_shape *s);
+int32_t tj_simt_col_vec(const tj_problem *view, const tj_simt_shape *s);
+
 /** How the threads copy the tiles of M, or of N. */
 typedef struct tj_simt_copy {
     bool along_k;  /* neighbours in memory are neighbours along k */
@@ -54,8 +73,8 @@ int32_t tj_simt_p_width(const tj_problem *view, const tj_simt_shape *s);
 bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s);
 
 /**
- * Return the number of neighbouring columns of P of a thread: VEC, unless rows of P are not aligned and every element is stored
- * alone. Then neighbouring lanes have neighbouring columns, and N is copied to shared memory in the order that this takes.
+ * Return the number of neighbouring columns of P of a thread: as many as one access loads, unless these are VEC, rows of P are not
+ * aligned, and every element is stored alone. Then neighbouring lanes have neighbouring columns, and N is copied to shared memory in the order that this takes.
  */
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s);
 
