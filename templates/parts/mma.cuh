@@ -15,6 +15,7 @@
 //
 // A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.  //@ chunk for 16 bytes  //@ chunk_part for 4 bytes numbered t
 //@| #include "parts/tf32_c64.cuh"  //@ only tf32_c64
+//@| #include "parts/apart_c128.cuh"  //@ only apart_c128
 using fragment_t = unsigned int;
 
 #include "parts/load_matrices.cuh"  //@ load_matrices

@@ -928,6 +928,12 @@ Test(counts, of_complex_products_are_those_of_the_emulator)
         {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.m.type = TJ_C64, .epilogue.has_alpha = 1)},
         {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.m.type = TJ_C64, .n.layout = TJ_COL_MAJOR, .n.conjugated = 1)},
         {"simt:bm=32,bn=64,bk=8,tm=4,tn=4", 64, 32, 64, WITH(.m.type = TJ_C128, .epilogue.has_beta = 1)},
+        {"mma:bm=32,bn=32,wm=16,wn=32", 64, 48, 32, WITH(.m.type = TJ_C128)},
+        {"mma:bm=32,bn=32,wm=16,wn=16,load=needed", 64, 32, 64,
+         WITH(.m = {.type = TJ_C128, .layout = TJ_COL_MAJOR}, .n.layout = TJ_COL_MAJOR)},
+        {"mma:bm=32,bn=32,wm=16,wn=32", 64, 48, 32, WITH(.m.type = TJ_C64, .compute = TJ_COMPUTE_TF32)},
+        {"mma:bm=32,bn=32,wm=16,wn=16", 64, 32, 64,
+         WITH(.m = {.type = TJ_C64, .conjugated = 1}, .n.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_SPLIT)},
     };
     tj_context *const context = open_emulator();
 
@@ -948,6 +954,10 @@ Test(counts, of_complex_products_are_those_of_the_emulator)
         expect(r, "bytes of asynchronous copies", c.async_bytes, counted.async_bytes);
         expect(r, "block barriers", c.barriers, counted.block_barriers);
         expect(r, "fused multiply-adds", (c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64]) / 2, counted.fma);
+        if (c.mma > 0) {
+            expect(r, "products by tensor cores", c.work[c.pipe], counted.mma_flops);
+            expect(r, "wavefronts of shared loads", c.shared_load.wavefronts, counted.shared_load_wavefronts);
+        }
     }
     tj_context_free(context);
 }

@@ -202,11 +202,11 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
 {
     const bool is_unit = o->tile.load == TJ_MMA_UNITS, is_word = tj_mma_loads_words(&o->tile),
                by_element = o->tile.load == TJ_MMA_ELEMENTS || is_unit;
-    const int32_t numbers = tj_type_numbers(o->matrix->type);
+    const int32_t numbers = tj_type_numbers(o->matrix->type), loads = o->tile.bytes > 8 ? 2 : 1; /* c128: of each part */
     /* ldmatrix handles units of 2 bytes only; 8 neighbours are loaded as words of 4. */
     tj_lanes lanes = {.count = o->tile.load == TJ_MMA_WEIGHTS ? TJ_WARP / 2 : TJ_WARP,
                       .element_bytes = is_unit      ? o->unit / numbers
-                                       : by_element ? o->tile.bytes
+                                       : by_element ? o->tile.bytes / loads
                                        : is_word    ? 4
                                                     : 2,
                       .width = is_word      ? 8 * o->tile.bytes / numbers / 4
@@ -214,14 +214,15 @@ static void count_fragment(const operand *o, int32_t first_across, int32_t first
                                             : TJ_MMA_CHUNK / 2,
                       .is_shared = true};
 
-    for (int32_t part = 0; part < (by_element ? 4 : is_word ? 2 : 1); part++) {
+    for (int32_t i = 0; i < loads * (by_element ? 4 : is_word ? 2 : 1); i++) {
         for (int32_t lane = 0; lane < lanes.count; lane++) {
-            const element e = element_of(o, lane, part);
+            const element e = element_of(o, lane, i / loads);
             const int32_t across = first_across + e.across, k = first_k + e.k;
 
             lanes.lane[lane] = lane;
             lanes.address[lane] =
-                o->along_k ? place_of(&o->tile, o->tile.bytes, across, k) : place_of(&o->tile, o->tile.bytes, k, across);
+                (o->along_k ? place_of(&o->tile, o->tile.bytes, across, k) : place_of(&o->tile, o->tile.bytes, k, across)) +
+                i % loads * (o->tile.bytes / loads);
         }
         tj_lanes_add(traffic, &lanes, 0, times);
     }

@@ -711,12 +711,18 @@ static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
 
 /*
  * Return the default of parameter load. If warps round to tf32 elements that were copied by less than 16 bytes, they issue more
- * instructions, and loading ahead costs more than it hides: 1.1 to 1.25 times on an H200. Otherwise loading ahead is faster.
+ * instructions, and loading ahead costs more than it hides: 1.1 to 1.25 times on an H200. Fragments of complex numbers are large,
+ * and may not fit twice. Otherwise loading ahead is faster.
  */
 static int32_t load_default(const tj_problem *view, const tj_mma_shape *s)
 {
-    if (tj_mma_splits_c64(view))
-        return TJ_MMA_NEEDED;
+    if (tj_is_complex(view)) {
+        tj_mma_shape ahead = *s;
+
+        ahead.load = TJ_MMA_AHEAD;
+        if (tj_mma_splits_c64(view) || (s->threads > 0 && check_room(view, &ahead, NULL) != TJ_OK))
+            return TJ_MMA_NEEDED;
+    }
     for (int is_m = 0; is_m < 2 && view->compute == TJ_COMPUTE_TF32; is_m++) {
         const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
 
@@ -916,7 +922,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && tj_tile_group_matters(view, s.splits, s.group, rows, cols) &&
-           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32 || tj_mma_splits_c64(view)) &&
+           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32 || tj_is_complex(view)) &&
            !is_likely_to_spill(view, &s) && (s.slices == 1 || rows * cols <= FULL_GPU) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
@@ -1266,8 +1272,9 @@ static void describe_complex(const tj_problem *view, tj_template_params *fill)
 
     tj_template_set(fill, "multiply_parts", is_c64 ? "parts/multiply_tf32.cuh" : "parts/multiply_f64.cuh");
     tj_template_set(fill, "real_t", is_c64 ? "float" : "double");
-    tj_template_set(fill, "factor_t", splits ? "c64" : is_c64 ? "tf32_c64" : "c128");
+    tj_template_set(fill, "factor_t", splits ? "c64" : is_c64 ? "tf32_c64" : "apart_c128");
     tj_template_set_flag(fill, "tf32_c64", is_c64);
+    tj_template_set_flag(fill, "apart_c128", tj_is_complex(view) && !is_c64);
     tj_template_set_flag(fill, "splits_c64", splits);
     tj_template_set(fill, "multiply_split", splits ? "parts/multiply_split.cuh" : "");
     tj_template_set(fill, "compute_again", splits ? "mma/compute_again.cuh" : "");
@@ -1312,7 +1319,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "fragment_t",
                     tj_mma_splits_c64(view)   ? "split_c64"
                     : view->m.type == TJ_C64  ? "tf32_c64"
-                    : view->m.type == TJ_C128 ? "c128"
+                    : view->m.type == TJ_C128 ? "apart_c128"
                     : f64                     ? "double"
                                               : "unsigned int");
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);

@@ -186,7 +186,7 @@ extern const tj_family_values tj_mma_start;
  */
 static inline bool tj_mma_walks_evenly(const tj_mma_shape *s)
 {
-    return s->element_bytes == 8 && s->load == TJ_MMA_AHEAD;
+    return s->element_bytes >= 8 && s->load == TJ_MMA_AHEAD;
 }
 
 /** The family's count (tj_family). */
