@@ -27,7 +27,7 @@ enum { BLAS_A, BLAS_B, BLAS_C, BLAS_D, BLAS_MATRICES };
  * structure has no padding, and unused members are 0.
  */
 typedef struct blas_form {
-    const void *context; /* the CUDA context */
+    struct blas_home *home; /* the CUDA context */
     int64_t m, n, k, batch;
     int64_t ld[BLAS_MATRICES], stride[BLAS_MATRICES]; /* stride: 0 for one product */
     int32_t type[BLAS_MATRICES];                      /* cudaDataType_t */

@@ -126,7 +126,7 @@ static blas_pair *watch(const tj_driver *driver, const blas_call *call, blas_pro
 
     if (before == 0 || (before >= WATCHED_AT_FIRST && before % WATCHED_EACH != 0))
         return NULL;
-    blas_timing_read(driver, false);
+    blas_timing_read(driver, product->form.home);
     review(product);
     return blas_timing_begin(driver, product, BLAS_OURS, call->stream);
 }
@@ -144,7 +144,7 @@ static bool take_turn(const tj_driver *driver, const blas_call *call, blas_produ
 {
     const bool is_ours = has_kernel && atomic_load(&product->begun[BLAS_OURS]) <= atomic_load(&product->begun[BLAS_THEIRS]);
 
-    blas_timing_read(driver, false);
+    blas_timing_read(driver, product->form.home);
     if (has_kernel)
         judge(product);
     if (is_ours)
@@ -160,7 +160,7 @@ static double early_us(const tj_driver *driver, blas_product *product)
     uint64_t count;
     double us;
 
-    blas_timing_read(driver, false);
+    blas_timing_read(driver, product->form.home);
     us = blas_timing_median(product, BLAS_EARLY, &count);
     return count > 0 ? us : blas_known_get(&product->kernel.known).us[BLAS_THEIRS];
 }
@@ -179,7 +179,7 @@ static void check(const tj_driver *driver, const blas_call *call, blas_product *
     double theirs;
     int checked = BLAS_IS_CHECKED;
 
-    blas_timing_read(driver, false);
+    blas_timing_read(driver, product->form.home);
     theirs = blas_timing_median(product, BLAS_EARLY, &count);
     if (count < JUDGED_AFTER) {
         visit->pair = time_call(driver, call, product, BLAS_EARLY);

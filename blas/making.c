@@ -23,21 +23,10 @@ static const double HOPELESS = 2.5;
 static struct {
     blas_choice choice;
     tj_log log;
-    pthread_mutex_t creating;
-    bool is_created;                  /* under it: creation was tried */
-    tj_context *context;              /* of the threads; NULL: there is none */
-    blas_home home;                   /* the first CUDA context */
-    atomic_bool has_context, is_warm; /* is_warm: a thread reads the memory, or has done so */
-    _Atomic(blas_memory *) memory;
-    atomic_bool has_memory; /* it has been read, and its kernels are asked for */
-    pthread_mutex_t lock;   /* guards every blas_known */
-    pthread_mutex_t writing;
+    pthread_mutex_t lock; /* guards every blas_known */
     atomic_bool is_write_queued;
     atomic_llong next_write_s;
-} self = {.creating = PTHREAD_MUTEX_INITIALIZER,
-          .home = {.device = TJ_DEVICE_FACTS_INIT},
-          .lock = PTHREAD_MUTEX_INITIALIZER,
-          .writing = PTHREAD_MUTEX_INITIALIZER};
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- what is known ----------------------------------------------------------------------------------------------------- */
 
@@ -77,13 +66,6 @@ static bool know(blas_product *product, blas_known *known)
     return atomic_load(&product->kernel.state) != BLAS_IS_NEW && known->us[BLAS_THEIRS] > 0;
 }
 
-static void write_memory(void)
-{
-    pthread_mutex_lock(&self.writing);
-    blas_memory_write(self.context, &self.home, know);
-    pthread_mutex_unlock(&self.writing);
-}
-
 static int64_t seconds(void)
 {
     struct timespec now;
@@ -94,7 +76,7 @@ static int64_t seconds(void)
 
 static void run_write(blas_task *task)
 {
-    write_memory();
+    blas_memory_write(know);
     atomic_store(&self.next_write_s, seconds() + WRITTEN_EACH_S);
     atomic_store(&self.is_write_queued, false);
     free(task);
@@ -118,8 +100,7 @@ void blas_making_keep(void)
 
 void blas_making_end(void)
 {
-    if (atomic_load(&self.has_context))
-        write_memory();
+    blas_memory_write(know);
 }
 
 void blas_making_start(blas_choice choice, const tj_log *log)
@@ -130,29 +111,12 @@ void blas_making_start(blas_choice choice, const tj_log *log)
 
 /* ---- kernels, made on threads of threads.c ------------------------------------------------------------------------------ */
 
-/* In a CUDA context. */
-static void create_context(const void *cuda)
+/* A CUDA context that is made after another one, as after a reset of the device, begins with what was decided there. */
+static tj_context *learn(blas_home *home)
 {
-
-    if (tj_context_create(NULL, &self.context, NULL) != TJ_OK) {
-        self.context = NULL;
-        return;
-    }
-    if (tj_device_current(self.context, &self.home.device, NULL) == TJ_OK) {
-        self.home.cuda = cuda;
-        atomic_store(&self.memory, blas_memory_read(self.context, &self.home.device));
-        atomic_store(&self.has_context, true);
-    }
-}
-
-/* The first CUDA context that comes is the one whose products are remembered. */
-static void have_context(const void *cuda)
-{
-    pthread_mutex_lock(&self.creating);
-    if (!self.is_created)
-        create_context(cuda);
-    self.is_created = true;
-    pthread_mutex_unlock(&self.creating);
+    if (!atomic_load(&home->is_learnt))
+        blas_memory_write(know);
+    return blas_memory_learn(home);
 }
 
 static void take_nearest(const tj_neighbour *neighbour, void *payload)
@@ -165,6 +129,7 @@ static void take_nearest(const tj_neighbour *neighbour, void *payload)
 
 /* A kernel that is wanted: of a product, or of an earlier run. */
 typedef struct wanted {
+    blas_home *home; /* its CUDA context, which is current */
     const tj_problem *problem;
     const char *name;   /* for people */
     double theirs_us;   /* cuBLAS's time so far; 0: not known */
@@ -176,11 +141,12 @@ typedef struct wanted {
 } wanted;
 
 /* The time that the library's choice should take: measured on such a device, else predicted. 0: neither is known. */
-static double expect(const wanted *one, const tj_device_facts *facts, const tj_config *config, bool *is_measured)
+static double expect(tj_context *context, const wanted *one, const tj_config *config, bool *is_measured)
 {
+    const tj_device_facts *facts = &one->home->device;
     double us = 0;
 
-    *is_measured = tj_context_neighbours(self.context, one->problem, facts, take_nearest, &us, NULL) == TJ_OK && us > 0;
+    *is_measured = tj_context_neighbours(context, one->problem, facts, take_nearest, &us, NULL) == TJ_OK && us > 0;
     return *is_measured || tj_estimate(facts, one->problem, config, &us, NULL) == TJ_OK ? us : 0;
 }
 
@@ -188,7 +154,7 @@ static double expect(const wanted *one, const tj_device_facts *facts, const tj_c
  * Is the kernel worth making, before anybody has timed it? If it was timed, then by the faster one. Otherwise unless it is
  * expected to be far slower.
  */
-static blas_state foresee(wanted *one, const tj_device_facts *facts, const tj_config *config)
+static blas_state foresee(tj_context *context, wanted *one, const tj_config *config)
 {
     char text[TJ_CONFIG_TEXT_BYTES];
     bool is_measured;
@@ -201,7 +167,7 @@ static blas_state foresee(wanted *one, const tj_device_facts *facts, const tj_co
     }
     if (one->known.us[BLAS_OURS] > 0 && one->known.us[BLAS_THEIRS] > 0)
         return one->known.us[BLAS_OURS] < BLAS_MARGIN * one->known.us[BLAS_THEIRS] ? BLAS_IS_OURS : BLAS_IS_CHECKED;
-    us = expect(one, facts, config, &is_measured);
+    us = expect(context, one, config, &is_measured);
     one->expected_us = is_measured ? us : DOUBT * us;
     if (one->theirs_us > 0 && us > (is_measured ? BLAS_CLEARLY : HOPELESS) * one->theirs_us) {
         tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS, which takes %lld ns: TileJIT is expected to take %lld ns",
@@ -211,35 +177,33 @@ static blas_state foresee(wanted *one, const tj_device_facts *facts, const tj_co
     return BLAS_IS_COMPARED;
 }
 
-/* In a CUDA context: is its kernel to be made? Then the state is OURS or COMPARED. */
+/* Is its kernel to be made? Then the state is OURS or COMPARED. */
 static blas_state choose(wanted *one)
 {
-    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_context *context = learn(one->home);
     tj_config config = TJ_CONFIG_INIT;
     tj_chosen_by by = TJ_BY_DEFAULT;
     tj_error err = {TJ_OK, "TileJIT has no context"};
     blas_state next = BLAS_IS_OURS;
 
-    if (!self.context || tj_device_current(self.context, &facts, &err) != TJ_OK ||
-        tj_context_choose_config(self.context, one->problem, &facts, &config, &by, &err) != TJ_OK) {
+    if (!context || tj_context_choose_config(context, one->problem, &one->home->device, &config, &by, &err) != TJ_OK) {
         next = BLAS_IS_THEIRS;
     } else if (self.choice == BLAS_BY_RECORD && by != TJ_BY_RECORD && by != TJ_BY_PACK && by != TJ_BY_TRIALS) {
         (void)snprintf(err.message, sizeof err.message, "it has no record");
         next = BLAS_IS_THEIRS;
     } else if (self.choice == BLAS_BY_TIME) {
-        return foresee(one, &facts, &config);
+        return foresee(context, one, &config);
     }
     if (next == BLAS_IS_THEIRS)
         tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS: %s", one->name, err.message);
     return next;
 }
 
-/* In a CUDA context. */
 static blas_state make(wanted *one)
 {
     tj_error err;
 
-    if (tj_plan_prepare(self.context, one->problem, NULL, &one->plan, &err) == TJ_OK)
+    if (tj_plan_prepare(blas_memory_learn(one->home), one->problem, NULL, &one->plan, &err) == TJ_OK)
         return one->next;
     tj_log_line(&self.log, TJ_LOG_INFO, "%s stays with cuBLAS: %s", one->name, err.message);
     return BLAS_IS_THEIRS;
@@ -265,21 +229,20 @@ static double gain_of(const wanted *one)
 typedef struct request {
     blas_task task;
     const tj_driver *driver;
-    const void *context; /* the CUDA context */
+    blas_home *home;
     blas_product *product;
     blas_memory *memory;
     wanted one;
 } request;
 
-static void run_in_context(request *asked, blas_state (*run)(wanted *one))
+static void run_at_home(request *asked, blas_state (*run)(wanted *one))
 {
     blas_state next = BLAS_IS_THEIRS;
-    CUcontext popped;
 
-    if (asked->driver->api.ctx_push((CUcontext)(uintptr_t)asked->context) == CUDA_SUCCESS) {
-        have_context(asked->context);
+    asked->one.home = asked->home;
+    if (blas_home_enter(asked->driver, asked->home)) {
         next = run(&asked->one);
-        (void)asked->driver->api.ctx_pop(&popped);
+        blas_home_leave(asked->driver);
     }
     asked->one.next = next;
 }
@@ -297,14 +260,14 @@ static void run_make(blas_task *task)
 {
     request *asked = (request *)task;
 
-    run_in_context(asked, make);
+    run_at_home(asked, make);
     finish(asked);
 }
 
 /* Those of an earlier run have come all at once. */
 static void run_choose(request *asked)
 {
-    run_in_context(asked, choose);
+    run_at_home(asked, choose);
     if (asked->one.next != BLAS_IS_OURS && asked->one.next != BLAS_IS_COMPARED) {
         finish(asked);
         return;
@@ -315,13 +278,12 @@ static void run_choose(request *asked)
 
 blas_memory *blas_making_recall(blas_product *product)
 {
-    blas_memory *memory;
+    const blas_home *home = product->form.home;
 
-    if (!atomic_load(&self.has_memory))
+    if (!atomic_load(&home->has_memory))
         return NULL;
     if (!atomic_load(&product->is_recalled)) {
-        memory = blas_memory_find(atomic_load(&self.memory), &product->problem);
-        atomic_store(&product->memory, memory && memory->context == product->form.context ? memory : NULL);
+        atomic_store(&product->memory, blas_memory_find(atomic_load(&home->memory), &product->problem));
         atomic_store(&product->is_recalled, true);
     }
     return atomic_load(&product->memory);
@@ -377,31 +339,29 @@ static bool ask(void (*run)(blas_task *task), request asked)
 
 void blas_making_want(const tj_driver *driver, blas_product *product)
 {
-    if (!ask(choose_for_product, (request){.driver = driver, .product = product, .context = product->form.context}))
+    if (!ask(choose_for_product, (request){.driver = driver, .product = product, .home = product->form.home}))
         atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
 }
 
-/* Read what is remembered, and ask for its kernels, of one CUDA context. */
+/* Read what is remembered, and ask for its kernels. */
 static void warm_up(blas_task *task)
 {
     request *asked = (request *)task;
-    CUcontext popped;
+    blas_home *home = asked->home;
 
-    if (asked->driver->api.ctx_push((CUcontext)(uintptr_t)asked->context) == CUDA_SUCCESS) {
-        have_context(asked->context);
-        (void)asked->driver->api.ctx_pop(&popped);
-        for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
-            one->context = asked->context;
-        atomic_store(&self.has_memory, true);
-        for (blas_memory *one = atomic_load(&self.memory); one; one = one->next)
-            if (!ask(choose_for_memory, (request){.driver = asked->driver, .memory = one, .context = asked->context}))
+    if (blas_home_enter(asked->driver, home)) {
+        (void)learn(home);
+        blas_home_leave(asked->driver);
+        atomic_store(&home->has_memory, true);
+        for (blas_memory *one = atomic_load(&home->memory); one; one = one->next)
+            if (!ask(choose_for_memory, (request){.driver = asked->driver, .memory = one, .home = home}))
                 atomic_store(&one->kernel.state, BLAS_IS_THEIRS);
     }
     free(asked);
 }
 
-void blas_making_warm(const tj_driver *driver, const void *context)
+void blas_making_warm(const tj_driver *driver, blas_home *home)
 {
-    if (!atomic_load_explicit(&self.is_warm, memory_order_relaxed) && !atomic_exchange(&self.is_warm, true))
-        (void)ask(warm_up, (request){.driver = driver, .context = context});
+    if (!atomic_load_explicit(&home->is_met, memory_order_relaxed) && !atomic_exchange(&home->is_met, true))
+        (void)ask(warm_up, (request){.driver = driver, .home = home});
 }

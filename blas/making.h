@@ -6,7 +6,7 @@
 #ifndef TJ_BLAS_MAKING_H
 #define TJ_BLAS_MAKING_H
 
-#include "driver.h"
+#include "homes.h"
 #include "log.h"
 #include "memory.h"
 
@@ -35,8 +35,8 @@ typedef enum blas_state {
 /** Call it once, before the other functions, which may be called from any thread. */
 void blas_making_start(blas_choice choice, const tj_log *log);
 
-/** Read the memory, and make its kernels in the CUDA context. Does nothing but the first time. */
-void blas_making_warm(const tj_driver *driver, const void *context);
+/** Read the memory of a CUDA context, and make its kernels there. Does nothing but the first time. */
+void blas_making_warm(const tj_driver *driver, blas_home *home);
 
 /** Have a kernel made, which sets the product's plan and state. */
 void blas_making_want(const tj_driver *driver, blas_product *product);

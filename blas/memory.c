@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,12 @@
 #include "json.h"
 
 enum { FORMAT = 1, MOST_PRODUCTS = 1000, KEPT_S = 90 * 24 * 3600, LOCK_WAIT_MS = 500, TEXT_BYTES = 4096 };
+
+static struct {
+    pthread_mutex_t learning, writing;
+    bool is_created; /* creation of the context was tried */
+    tj_context *context;
+} self = {.learning = PTHREAD_MUTEX_INITIALIZER, .writing = PTHREAD_MUTEX_INITIALIZER};
 
 /* The note's name: its place among 4096, so that no number of programs fills the disk. The later of two with one place stays. */
 typedef struct place {
@@ -115,9 +122,10 @@ static blas_memory *read_note(tj_disk_store *store, const place *at)
     return first;
 }
 
-blas_memory *blas_memory_read(const tj_context *context, const tj_device_facts *device)
+/* NULL: there is none. */
+static blas_memory *read_memory(const tj_device_facts *device)
 {
-    tj_disk_store *store = open_store(context);
+    tj_disk_store *store = open_store(self.context);
     blas_memory *first = NULL;
     place at;
 
@@ -125,6 +133,22 @@ blas_memory *blas_memory_read(const tj_context *context, const tj_device_facts *
         first = read_note(store, &at);
     tj_disk_store_free(store);
     return first;
+}
+
+tj_context *blas_memory_learn(blas_home *home)
+{
+    if (atomic_load_explicit(&home->is_learnt, memory_order_acquire))
+        return self.context;
+    pthread_mutex_lock(&self.learning);
+    if (!self.is_created && tj_context_create(NULL, &self.context, NULL) != TJ_OK)
+        self.context = NULL;
+    self.is_created = true;
+    if (self.context && !atomic_load(&home->is_learnt) && tj_device_current(self.context, &home->device, NULL) == TJ_OK) {
+        atomic_store(&home->memory, read_memory(&home->device));
+        atomic_store_explicit(&home->is_learnt, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&self.learning);
+    return atomic_load(&home->is_learnt) ? self.context : NULL;
 }
 
 static blas_memory *find_id(blas_memory *first, const char *id)
@@ -167,7 +191,7 @@ static void add(tj_json *list, const tj_problem *problem, const blas_known *know
  * Those of this process, of several forms of one problem the first. A process that timed cuBLAS alone, as a trace does, leaves
  * TileJIT's time as it was.
  */
-static blas_memory *add_own(tj_json *list, const void *cuda, blas_memory *before, blas_memory_fn *know)
+static blas_memory *add_own(tj_json *list, const blas_home *home, blas_memory *before, blas_memory_fn *know)
 {
     blas_memory *seen = NULL, *one;
     const blas_memory *last;
@@ -175,7 +199,7 @@ static blas_memory *add_own(tj_json *list, const void *cuda, blas_memory *before
     for (blas_product *product = blas_product_first(); product; product = product->next) {
         blas_known known = {{0}};
 
-        if (product->form.context != cuda || !product->is_known || !know(product, &known) ||
+        if (product->form.home != home || !product->is_known || !know(product, &known) ||
             blas_memory_find(seen, &product->problem) || !(one = calloc(1, sizeof *one)))
             continue;
         tj_problem_id(&product->problem, one->id);
@@ -201,10 +225,10 @@ static void free_all(blas_memory *first)
 }
 
 /* Those of this process first; then those of the note that it did not call. NULL: there is nothing to write. */
-static char *print_note(const place *at, const void *cuda, blas_memory *before, blas_memory_fn *know)
+static char *print_note(const place *at, const blas_home *home, blas_memory *before, blas_memory_fn *know)
 {
     tj_json *root = tj_json_new(), *list = tj_json_add_list(root, "products");
-    blas_memory *seen = add_own(list, cuda, before, know);
+    blas_memory *seen = add_own(list, home, before, know);
     char *text = NULL;
 
     tj_json_add_int(root, "format", FORMAT);
@@ -220,9 +244,9 @@ static char *print_note(const place *at, const void *cuda, blas_memory *before, 
     return text;
 }
 
-void blas_memory_write(const tj_context *context, const blas_home *home, blas_memory_fn *know)
+static void write_home(const blas_home *home, blas_memory_fn *know)
 {
-    tj_disk_store *store = open_store(context);
+    tj_disk_store *store = open_store(self.context);
     tj_key key = {.count = 0};
     blas_memory *before;
     char *text;
@@ -234,11 +258,20 @@ void blas_memory_write(const tj_context *context, const blas_home *home, blas_me
         tj_key_seal(&key);
         lock = tj_disk_store_lock(store, &key, LOCK_WAIT_MS);
         before = read_note(store, &at);
-        if ((text = print_note(&at, home->cuda, before, know)))
+        if ((text = print_note(&at, home, before, know)))
             tj_disk_store_write_note(store, at.name, text);
         tj_disk_store_unlock(lock);
         free_all(before);
         free(text);
     }
     tj_disk_store_free(store);
+}
+
+void blas_memory_write(blas_memory_fn *know)
+{
+    pthread_mutex_lock(&self.writing);
+    for (const blas_home *home = blas_home_first(); home; home = atomic_load(&home->next))
+        if (atomic_load_explicit(&home->is_learnt, memory_order_acquire))
+            write_home(home, know);
+    pthread_mutex_unlock(&self.writing);
 }

@@ -8,6 +8,7 @@
 
 #include <tilejit/tools.h>
 
+#include "homes.h"
 #include "products.h"
 
 /** A product of an earlier run. It lives as long as the process. */
@@ -16,13 +17,15 @@ typedef struct blas_memory {
     char id[TJ_PROBLEM_ID_BYTES];
     int64_t seen_s; /* seconds since 1970, of the last run that had it */
     struct blas_memory *next;
-    /* compute.c: */
-    const void *context; /* the CUDA context of the kernel */
-    blas_kernel kernel;
+    blas_kernel kernel; /* in one CUDA context */
 } blas_memory;
 
-/** Read the note of this program for such a device. NULL: there is none. Errors of any kind: there is none. */
-blas_memory *blas_memory_read(const tj_context *context, const tj_device_facts *device);
+/**
+ * Learn the device of a home, whose context is current, and read the note of this program for such a device. Return the TileJIT
+ * context, which serves all homes; NULL: there is none, or the device has no facts. Trouble with the note is as if there were
+ * none. Threads: any; without a lock once it is learnt.
+ */
+tj_context *blas_memory_learn(blas_home *home);
 
 /** Return the one of a problem, or NULL. */
 blas_memory *blas_memory_find(blas_memory *first, const tj_problem *problem);
@@ -30,16 +33,10 @@ blas_memory *blas_memory_find(blas_memory *first, const tj_problem *problem);
 /** Copy the times of a product so far. false: it has none that is worth keeping. */
 typedef bool blas_memory_fn(blas_product *product, blas_known *known);
 
-/** The part of the process that a note is about: a CUDA context, and its device. */
-typedef struct blas_home {
-    const void *cuda;
-    tj_device_facts device;
-} blas_home;
-
 /**
- * Write the products of this process in one CUDA context, with those of the note that it did not call, unless none has for
- * months. Processes take turns by a lock of the store. Trouble is forgotten. Threads: one at a time.
+ * Write the products of this process, with those of the notes that it did not call, unless none has for months. Processes take
+ * turns by a lock of the store. Trouble is forgotten. Threads: any.
  */
-void blas_memory_write(const tj_context *context, const blas_home *home, blas_memory_fn *know);
+void blas_memory_write(blas_memory_fn *know);
 
 #endif

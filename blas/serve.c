@@ -11,6 +11,7 @@
 
 #include "compute.h"
 #include "ending.h"
+#include "homes.h"
 #include "reason.h"
 #include "timing.h"
 #include "trace.h"
@@ -166,12 +167,12 @@ __attribute__((noinline, cold)) static const tj_driver *open_driver(void)
 static void warm(void)
 {
     const tj_driver *driver;
-    CUcontext current = NULL;
+    blas_home *home;
 
     if (blas_depth > 0 || !blas_is_asked() || atomic_load(&self.mode) != WITH || !(driver = open_driver()))
         return;
-    if (driver->api.ctx_get_current(&current) == CUDA_SUCCESS && current)
-        blas_making_warm(driver, current);
+    if ((home = blas_home_current(driver)))
+        blas_making_warm(driver, home);
 }
 
 int blas_create(blas_function function, const void *caller, void **handle)
@@ -197,26 +198,26 @@ bool blas_begin(blas_call *call, blas_visit *visit)
     const tj_driver *driver = atomic_load_explicit(&self.driver, memory_order_acquire);
     const bool is_trace = atomic_load_explicit(&self.mode, memory_order_relaxed) == TRACE;
     blas_product *product;
-    CUcontext current = NULL;
+    blas_home *home;
     int captured = 0;
 
     if (!driver && !(driver = open_driver()))
         return false;
-    if (driver->api.ctx_get_current(&current) != CUDA_SUCCESS || !current)
+    if (!(home = blas_home_current(driver)))
         return false;
-    call->form.context = current;
+    call->form.home = home;
     product = blas_product_find(call);
     if (!product)
         return false;
     visit->product = product;
     visit->stream = call->stream;
     if (!is_trace) {
-        blas_making_warm(driver, current);
+        blas_making_warm(driver, home);
         return blas_compute_begin(driver, call, product, visit);
     }
     if (driver->api.stream_is_capturing && driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS)
         captured = 1; /* the legacy stream while another one is captured */
-    blas_timing_read(driver, false);
+    blas_timing_read(driver, home);
     blas_trace_begin(driver, product, captured != 0, visit);
     return false;
 }

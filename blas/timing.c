@@ -7,39 +7,20 @@
 enum { MOST_PAIRS = 1024, READ_AT_ONCE = 16, NOT_READY = 600 /* CUDA_ERROR_NOT_READY */ };
 
 struct blas_pair {
-    const void *context; /* CUDA context of the events */
     CUevent start, stop;
     blas_product *product;
     blas_side side;
     blas_pair *next;
 };
 
-static struct {
-    pthread_mutex_t lock;
-    blas_pair *idle, *first, *last; /* first: the oldest one under way */
-    size_t made;
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the pairs of all homes, and of all times */
 
-/* Under the lock. */
-static blas_pair *take_idle(const void *context)
-{
-    for (blas_pair **at = &self.idle; *at; at = &(*at)->next)
-        if ((*at)->context == context) {
-            blas_pair *pair = *at;
-
-            *at = pair->next;
-            return pair;
-        }
-    return NULL;
-}
-
-static blas_pair *make_pair(const tj_driver *driver, const void *context)
+static blas_pair *make_pair(const tj_driver *driver)
 {
     blas_pair *pair = calloc(1, sizeof *pair);
 
     if (!pair)
         return NULL;
-    pair->context = context;
     if (driver->api.event_create(&pair->start, 0) == CUDA_SUCCESS) {
         if (driver->api.event_create(&pair->stop, 0) == CUDA_SUCCESS)
             return pair;
@@ -49,60 +30,71 @@ static blas_pair *make_pair(const tj_driver *driver, const void *context)
     return NULL;
 }
 
-static void put_back(blas_pair *pair)
+/* Under the lock. */
+static void put_back(blas_home *home, blas_pair *pair)
 {
-    pthread_mutex_lock(&self.lock);
-    pair->next = self.idle;
-    self.idle = pair;
-    pthread_mutex_unlock(&self.lock);
+    pair->next = home->idle;
+    home->idle = pair;
+}
+
+static void drop(blas_pair *pair)
+{
+    pthread_mutex_lock(&lock);
+    put_back(pair->product->form.home, pair);
+    pthread_mutex_unlock(&lock);
 }
 
 blas_pair *blas_timing_begin(const tj_driver *driver, blas_product *product, blas_side side, CUstream stream)
 {
+    blas_home *home = product->form.home;
     blas_pair *pair;
     bool may_make;
 
     if (!driver->api.event_create || !driver->api.event_record || !driver->api.event_elapsed)
         return NULL;
-    pthread_mutex_lock(&self.lock);
-    pair = take_idle(product->form.context);
-    may_make = !pair && self.made < MOST_PAIRS;
-    self.made += may_make;
-    pthread_mutex_unlock(&self.lock);
+    pthread_mutex_lock(&lock);
+    if ((pair = home->idle))
+        home->idle = pair->next;
+    may_make = !pair && home->pairs < MOST_PAIRS;
+    home->pairs += may_make;
+    pthread_mutex_unlock(&lock);
     if (may_make)
-        pair = make_pair(driver, product->form.context);
+        pair = make_pair(driver);
     if (!pair)
         return NULL;
     pair->product = product;
     pair->side = side;
     if (driver->api.event_record(pair->start, stream) == CUDA_SUCCESS)
         return pair;
-    put_back(pair);
+    drop(pair);
     return NULL;
 }
 
 void blas_timing_end(const tj_driver *driver, blas_pair *pair, CUstream stream, bool is_done)
 {
+    blas_home *home;
+
     if (!pair)
         return;
     if (!is_done || driver->api.event_record(pair->stop, stream) != CUDA_SUCCESS) {
-        put_back(pair);
+        drop(pair);
         return;
     }
-    pthread_mutex_lock(&self.lock);
+    home = pair->product->form.home;
+    pthread_mutex_lock(&lock);
     pair->next = NULL;
-    if (self.last)
-        self.last->next = pair;
+    if (home->last)
+        home->last->next = pair;
     else
-        self.first = pair;
-    self.last = pair;
-    pthread_mutex_unlock(&self.lock);
+        home->first = pair;
+    home->last = pair;
+    pthread_mutex_unlock(&lock);
 }
 
 /* Under the lock: add the oldest pair's time, if it is over. */
-static bool read_one(const tj_driver *driver)
+static bool read_one(const tj_driver *driver, blas_home *home)
 {
-    blas_pair *pair = self.first;
+    blas_pair *pair = home->first;
     float milliseconds = 0;
     CUresult result;
 
@@ -116,49 +108,66 @@ static bool read_one(const tj_driver *driver)
 
         times->us[times->count++ % (sizeof times->us / sizeof times->us[0])] = milliseconds * 1000;
     }
-    self.first = pair->next;
-    if (!self.first)
-        self.last = NULL;
-    pair->next = self.idle;
-    self.idle = pair;
+    home->first = pair->next;
+    if (!home->first)
+        home->last = NULL;
+    put_back(home, pair);
     return true;
 }
 
-void blas_timing_read(const tj_driver *driver, bool must_wait)
+void blas_timing_read(const tj_driver *driver, blas_home *home)
 {
     int mode;
 
-    if (pthread_mutex_trylock(&self.lock) != 0) {
-        if (!must_wait)
-            return;
-        pthread_mutex_lock(&self.lock);
-    }
-    if (self.first && tj_driver_ignore_captures(driver, &mode) == CUDA_SUCCESS) {
-        for (int i = 0; self.first && (must_wait || i < READ_AT_ONCE); i++) {
-            if (must_wait)
-                (void)driver->api.event_synchronize(self.first->stop);
-            if (!read_one(driver))
-                break;
-        }
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    if (home->first && tj_driver_ignore_captures(driver, &mode) == CUDA_SUCCESS) {
+        for (int i = 0; i < READ_AT_ONCE && read_one(driver, home); i++)
+            continue;
         (void)tj_driver_obey_captures(driver, mode);
     }
-    pthread_mutex_unlock(&self.lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void finish(const tj_driver *driver, blas_home *home)
+{
+    pthread_mutex_lock(&lock);
+    while (home->first) {
+        (void)driver->api.event_synchronize(home->first->stop);
+        if (!read_one(driver, home))
+            break;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void blas_timing_finish(const tj_driver *driver)
+{
+    int mode;
+
+    if (tj_driver_ignore_captures(driver, &mode) != CUDA_SUCCESS)
+        return;
+    for (blas_home *home = blas_home_first(); home; home = atomic_load(&home->next))
+        if (blas_home_enter(driver, home)) {
+            finish(driver, home);
+            blas_home_leave(driver);
+        }
+    (void)tj_driver_obey_captures(driver, mode);
 }
 
 void blas_timing_forget(blas_product *product)
 {
-    pthread_mutex_lock(&self.lock);
+    pthread_mutex_lock(&lock);
     product->times[BLAS_THEIRS].count = product->times[BLAS_OURS].count = 0;
-    pthread_mutex_unlock(&self.lock);
+    pthread_mutex_unlock(&lock);
 }
 
 double blas_timing_median(const blas_product *product, blas_side side, uint64_t *count)
 {
     double us;
 
-    pthread_mutex_lock(&self.lock);
+    pthread_mutex_lock(&lock);
     us = blas_times_median(&product->times[side]);
     *count = product->times[side].count;
-    pthread_mutex_unlock(&self.lock);
+    pthread_mutex_unlock(&lock);
     return us;
 }

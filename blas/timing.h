@@ -6,7 +6,7 @@
 #ifndef TJ_BLAS_TIMING_H
 #define TJ_BLAS_TIMING_H
 
-#include "driver.h"
+#include "homes.h"
 #include "products.h"
 
 typedef struct blas_pair blas_pair;
@@ -17,8 +17,11 @@ blas_pair *blas_timing_begin(const tj_driver *driver, blas_product *product, bla
 /** Record the second one. is_done false: the call failed, and its time is dropped. pair NULL: does nothing. */
 void blas_timing_end(const tj_driver *driver, blas_pair *pair, CUstream stream, bool is_done);
 
-/** Read the pairs that are over. must_wait: wait for all of them. */
-void blas_timing_read(const tj_driver *driver, bool must_wait);
+/** Read the pairs of the current CUDA context that are over, a few at once. */
+void blas_timing_read(const tj_driver *driver, blas_home *home);
+
+/** Read the pairs of all CUDA contexts that there still are, and wait for them. */
+void blas_timing_finish(const tj_driver *driver);
 
 /** Forget the times of cuBLAS and TileJIT so far, but not those of the first calls. */
 void blas_timing_forget(blas_product *product);

@@ -25,11 +25,7 @@ static struct {
     char folder[4000];
     bool has_stacks;
     atomic_llong next_s; /* when to write again */
-    atomic_bool is_learnt;
-    _Atomic(tj_context *) context; /* for the store alone; NULL: none */
-    blas_home home;                /* the CUDA context of the first call */
-    blas_memory *memory;           /* set before the context */
-} self = {.writing = PTHREAD_MUTEX_INITIALIZER, .home = {.device = TJ_DEVICE_FACTS_INIT}};
+} self = {.writing = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t seconds(void)
 {
@@ -46,26 +42,12 @@ void blas_trace_start(const char *folder, bool has_stacks)
     atomic_store(&self.next_s, seconds() + WRITE_S);
 }
 
-/* While the program's CUDA context is current. At exit() it is too late. */
-static void learn_device(const void *cuda)
-{
-    tj_context *context = NULL;
-
-    self.home.cuda = cuda;
-    if (tj_context_create(NULL, &context, NULL) == TJ_OK && tj_device_current(context, &self.home.device, NULL) == TJ_OK) {
-        self.memory = blas_memory_read(context, &self.home.device);
-        atomic_store(&self.context, context);
-    } else {
-        tj_context_free(context);
-    }
-}
-
 void blas_trace_begin(const tj_driver *driver, blas_product *product, bool is_captured, blas_visit *visit)
 {
     const uint64_t before = atomic_fetch_add_explicit(&product->calls, 1, memory_order_relaxed);
 
-    if (before == 0 && !atomic_exchange(&self.is_learnt, true))
-        learn_device(product->form.context);
+    if (before == 0 && !atomic_exchange(&product->form.home->is_met, true))
+        (void)blas_memory_learn(product->form.home); /* at exit() it is too late */
     if (self.has_stacks && (before < TIMED_AT_FIRST || before % THEN_EACH == 0))
         blas_stacks_take(product);
     if (is_captured) {
@@ -86,7 +68,7 @@ static void add_product(tj_json *list, const blas_product *product)
     uint64_t timed;
     const double us = blas_timing_median(product, BLAS_THEIRS, &timed);
     const blas_memory *memory =
-        product->is_known && atomic_load(&self.context) ? blas_memory_find(self.memory, &product->problem) : NULL;
+        product->is_known ? blas_memory_find(atomic_load(&product->form.home->memory), &product->problem) : NULL;
 
     (void)snprintf(shape, sizeof shape, "m=%lld n=%lld k=%lld", (long long)product->form.m, (long long)product->form.n,
                    (long long)product->form.k);
@@ -173,10 +155,10 @@ void blas_trace_write(const tj_driver *driver, bool is_last)
         pthread_mutex_lock(&self.writing);
     }
     if (is_last && driver)
-        blas_timing_read(driver, true);
+        blas_timing_finish(driver);
     write_file();
-    if (is_last && self.context)
-        blas_memory_write(self.context, &self.home, know);
+    if (is_last)
+        blas_memory_write(know);
     atomic_store(&self.next_s, now + WRITE_S);
     pthread_mutex_unlock(&self.writing);
 }

@@ -59,13 +59,11 @@ __attribute__((noinline)) static CUresult why_no_id(const tj_driver *driver, CUr
 }
 
 /*
- * Return cuCtxGetId(NULL), or the handle if the driver lacks it. 0: no context is current.
- *
  * The handle is cheaper to get, but does not identify a context: a context created after another was destroyed may have the
  * same handle, as the primary context of a device after cudaDeviceReset does. The kernels loaded into the old one are gone
  * then, and launching one may do anything. No driver call reports that a context has been destroyed, so each launch has to ask.
  */
-static inline CUresult current_id(const tj_driver *driver, uint64_t *id)
+CUresult tj_scope_id(const tj_driver *driver, uint64_t *id)
 {
     unsigned long long number = 0;
     CUresult result;
@@ -99,7 +97,7 @@ static tj_status push_primary(tj_gpu *gpu, tj_scope *scope, tj_error *err)
             return status;
         result = driver->api.ctx_push(primary);
         if (result == CUDA_SUCCESS) {
-            result = current_id(driver, &scope->context_id);
+            result = tj_scope_id(driver, &scope->context_id);
             if (result == CUDA_SUCCESS && scope->context_id != 0) {
                 scope->is_pushed = true;
                 return TJ_OK;
@@ -133,7 +131,7 @@ tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err)
         status = tj_driver_check_alive(scope->driver, err);
     if (status != TJ_OK)
         return status;
-    result = current_id(scope->driver, &scope->context_id);
+    result = tj_scope_id(scope->driver, &scope->context_id);
     if (__builtin_expect(result == CUDA_SUCCESS && scope->context_id != 0, 1))
         return TJ_OK;
     return enter_primary(gpu, scope, result, err);

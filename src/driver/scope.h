@@ -33,6 +33,12 @@ static inline void tj_scope_leave(tj_scope *scope)
     scope->is_pushed = false;
 }
 
+/**
+ * Get the number of the current CUDA context, which no other context of the process has, or its handle if the driver lacks
+ * cuCtxGetId. 0: none is current, which is not an error.
+ */
+CUresult tj_scope_id(const tj_driver *driver, uint64_t *id);
+
 /** Is it the primary context of the gpu's device? For the slow paths. */
 bool tj_scope_is_primary(tj_gpu *gpu, const tj_scope *scope);
 

@@ -15,6 +15,7 @@
  *     program zeros                      factors of 0 in device memory
  *     program again [patient]          is the first call taken, a moment after the handle was made, or within 10 s? Then calls
  *                                        until 80 were taken, or 300 were made
+ *     program contexts [patient]         the same on two devices, and then on the first one after a reset
  *     program idle LIBRARY               a library is opened, and nothing is called
  *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
  *     program refused                    a product that the library does not compute
@@ -102,6 +103,7 @@ static struct {
 
 static struct {
     int (*init)(unsigned), (*device_get)(int *, int), (*primary_retain)(void **, int), (*set_current)(void *);
+    int (*primary_reset)(int);
     int (*mem_alloc)(uint64_t *, size_t), (*to_host)(void *, uint64_t, size_t), (*copy)(uint64_t, const void *, size_t);
     int (*stream_create)(void **, unsigned), (*stream_wait)(void *), (*begin_capture)(void *, int);
     int (*end_capture)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
@@ -174,17 +176,25 @@ static void open_libraries(const char *blas, const char *lt)
 }
 #endif
 
+static void use_device(int number)
+{
+    int device;
+
+    if (cu.device_get(&device, number) != 0 || cu.primary_retain(&context, device) != 0 || cu.set_current(context) != 0)
+        die("no device");
+}
+
 static void open_driver(void)
 {
     const char *emulator = getenv("TILEJIT_EMULATOR");
     void *driver = dlopen(emulator ? emulator : "libcuda.so.1", RTLD_NOW);
-    int device;
 
     if (!driver)
         die("no driver");
     find(driver, "cuInit", &cu.init);
     find(driver, "cuDeviceGet", &cu.device_get);
     find(driver, "cuDevicePrimaryCtxRetain", &cu.primary_retain);
+    find(driver, "cuDevicePrimaryCtxReset_v2", &cu.primary_reset);
     find(driver, "cuCtxSetCurrent", &cu.set_current);
     find(driver, "cuMemAlloc_v2", &cu.mem_alloc);
     find(driver, "cuMemcpyDtoH_v2", &cu.to_host);
@@ -195,9 +205,9 @@ static void open_driver(void)
     find(driver, "cuStreamEndCapture", &cu.end_capture);
     find(driver, "cuGraphInstantiateWithFlags", &cu.instantiate);
     find(driver, "cuGraphLaunch", &cu.graph_launch);
-    if (cu.init(0) != 0 || cu.device_get(&device, 0) != 0 || cu.primary_retain(&context, device) != 0 ||
-        cu.set_current(context) != 0)
-        die("no device");
+    if (cu.init(0) != 0)
+        die("no driver");
+    use_device(0);
 }
 
 /* ---- a product ------------------------------------------------------------------------------------------------------- */
@@ -999,6 +1009,18 @@ static int run_again(bool is_patient)
     return wrong;
 }
 
+static int run_contexts(bool is_patient)
+{
+    int wrong = run_again(is_patient);
+
+    use_device(1);
+    wrong += run_again(is_patient);
+    if (cu.primary_reset(0) != 0)
+        die("no reset");
+    use_device(0);
+    return wrong + run_again(is_patient);
+}
+
 #ifdef OPENS
 /* Two libraries at once: each call reaches the library whose function the program asked for. */
 static int run_two(const char *path)
@@ -1107,6 +1129,8 @@ int main(int argc, char **argv)
         wrong = run_both();
     else if (strcmp(what, "again") == 0)
         wrong = run_again(argc > 2);
+    else if (strcmp(what, "contexts") == 0)
+        wrong = run_contexts(argc > 2);
 #ifdef OPENS
     else if (strcmp(what, "two") == 0 && argc > 2)
         wrong = run_two(argv[2]);

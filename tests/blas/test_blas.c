@@ -137,6 +137,18 @@ Test(blas, the_second_run_begins_where_the_first_ended)
     must("chmod -R a-w store && $T with -- $P again patient && chmod -R u+w store", "the first call is taken\n");
 }
 
+/* The device that is reset has another context then, with the same handle. */
+#define ON_TWO_DEVICES "CUDA_EMULATOR_DEVICES='sm_90 sm_80' "
+
+Test(blas, each_device_has_its_own_kernels_and_has_them_again_after_a_reset)
+{
+    NEEDS_COMPILER();
+    must(ON_TWO_DEVICES "$T with -- $P contexts | grep -c '80 taken, 0 wrong'", "3\n");
+    must("ls store/v1/program-* | wc -l", "2\n");
+    must(ON_TWO_DEVICES "$T with -- $P contexts patient | grep -c 'the first call is taken'", "3\n");
+    must(ON_TWO_DEVICES "$T trace -- $P contexts 2>&1", "903 products of 1 kinds");
+}
+
 /* The first processor that this process may use. */
 #define ON_ONE_PROCESSOR "taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') "
 
