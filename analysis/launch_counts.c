@@ -146,12 +146,15 @@ static void take_traffic(tj_traffic *traffic, share of)
 
 /*
  * Leave of the counts of all of P those of one triangle: an estimate, as if all tiles had the same work. Elements and bytes of P
- * are exact, and so is the number of tiles. Packing is not changed.
+ * are exact, and so is the number of tiles. Packing is not changed. A block takes two tiles that are half beyond the diagonal for a whole
+ * one: they count as half a tile, and not as rows or columns of tiles.
  */
 static void count_triangle(const tj_problem *view, tj_counts *counts)
 {
-    const int64_t side = counts->row_blocks, j = view->j.extent, rows = tj_ceil_div(side, 2), cols = side / 2 * 2 + 1;
-    const share tiles = {rows * cols, side * side}, elements = {j + 1, 2 * j}, all = {1, 1};
+    const bool is_tall = counts->block_rows > counts->block_cols;
+    const int64_t side = counts->row_blocks, j = view->j.extent, rows = is_tall ? side : tj_ceil_div(side, 2),
+                  cols = is_tall ? side : side / 2 * 2 + 1, halves = is_tall ? side : 0;
+    const share tiles = {2 * rows * cols + halves, 2 * side * counts->col_blocks}, elements = {j + 1, 2 * j}, all = {1, 1};
     tj_traffic *const traffic[] = {&counts->load_m,
                                    &counts->load_n,
                                    &counts->store_w,

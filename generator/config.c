@@ -369,12 +369,12 @@ static tj_status check_symmetric(const tj_family *family, const tj_problem *view
         family->name, safe_name(view));
 }
 
-/* The diagonal crosses square tiles from corner to corner. */
+/* The diagonal crosses square tiles from corner to corner; a tile of two squares is computed as each of them. */
 static tj_status check_square_tile(const tj_problem *view, const tj_config *resolved, tj_error *err)
 {
     const tj_tile tile = tj_is_symmetric(view) ? resolved->family->tile(view, resolved) : (tj_tile){0};
 
-    if (tile.rows == tile.cols)
+    if (tile.rows == tile.cols || (resolved->family->takes_tall && resolved->family->takes_tall(view, resolved)))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "tiles are %d x %d, and a symmetric P is computed in square ones: make %s and %s equal", tile.rows,
@@ -564,7 +564,9 @@ static bool is_oblong(const tj_config *config, size_t known)
 {
     const int rows = tj_family_param_index(config->family, "bm"), cols = tj_family_param_index(config->family, "bn");
 
-    return rows >= 0 && cols >= 0 && known > (size_t)(rows > cols ? rows : cols) && config->value[rows] != config->value[cols];
+    return rows >= 0 && cols >= 0 && known > (size_t)(rows > cols ? rows : cols) &&
+           config->value[rows] != config->value[cols] &&
+           !(config->family->takes_tall && config->value[rows] == 2 * config->value[cols]);
 }
 
 bool tj_request_hopeless(const tj_request *request, const tj_config *config, size_t known)

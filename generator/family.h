@@ -54,6 +54,7 @@ struct tj_family {
     bool takes_gathered;                                    /* rows of M by an index */
     bool takes_scattered;                                   /* rows of P by an index */
     bool takes_symmetric;                                   /* one triangle of P is computed (tj_symmetric), in square tiles */
+    bool (*takes_tall)(const tj_problem *view, const tj_config *config); /* and in tiles of two squares; NULL: never */
     bool takes_groups_along_k;
     bool takes_groups; /* rows in groups, by offsets or masked */
     enum {

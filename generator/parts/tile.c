@@ -83,6 +83,8 @@ void tj_tile_describe_grid(const tj_problem *view, bool rows_on_x, tj_template_p
 tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     const tj_tile tile = config->family->tile(view, config);
+    /* Tiles of two squares may have columns outside P wherever they have rows there. */
+    const int32_t cols = tj_is_symmetric(view) && tile.rows > tile.cols ? tile.rows : tile.cols;
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
     int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
     const char *const why = tj_is_grouped(view)    ? "groups may end at any row"
@@ -94,7 +96,7 @@ tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_conf
         status = settle_check('k', &view->k, tile.k, tile.k_name, tj_divides_k(view) ? "groups may end at any element" : NULL,
                               &config->check_k, err);
     if (status == TJ_OK)
-        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, NULL, check_cols, err);
+        status = settle_check(is_swapped ? 'j' : 'l', &view->l, cols, tile.cols_name, NULL, check_cols, err);
     if (!config->family->checks_k)
         config->check_k = TJ_CHECK_OFF;
     return status;

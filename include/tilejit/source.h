@@ -119,7 +119,8 @@ typedef struct tj_launch_step {
     int32_t grid;             /**< tj_grid_rule */
     int32_t rows_on_x;        /**< TJ_GRID_TILES, 1: blockIdx.x counts rows of blocks */
     int32_t is_folded;        /**< 1: blocks compute the n x n tiles of one triangle alone (tj_symmetric). They are counted
-                                         as a rectangle of (n + 1) / 2 rows and n / 2 * 2 + 1 columns */
+                                         as a rectangle of (n + 1) / 2 rows and n / 2 * 2 + 1 columns. A tile may be one of
+                                         block_rows / block_cols parts of a square */
     int32_t block_x, block_y; /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
     int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */

@@ -356,8 +356,8 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
     const bool is_swapped = kernel->form.is_swapped != 0;
     const int64_t all_rows = tj_row_tiles(&kernel->problem, is_swapped ? shape->l : shape->j, step->block_rows);
     const int64_t rows = step->is_folded ? tj_ceil_div(all_rows, 2) : all_rows;
-    const int64_t cols =
-        step->is_folded ? all_rows / 2 * 2 + 1 : tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
+    const int64_t cols = step->is_folded ? (all_rows / 2 * 2 + 1) * (step->block_rows / step->block_cols)
+                                         : tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
     const int64_t blocks[2] = {step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows};
 
     if (tj_step_walks(step)) {

@@ -17,6 +17,7 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles 
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
     //@| #include "wgmma/of_product.cuh"  //@ only walks_products
+    //@| #include "wgmma/skip_square.cuh"  //@ only tall
     sum_t sum[TM][TN] = {};
     settle(sum);
     //@| #include "wgmma/await_turn.cuh"  //@ only pingpong

@@ -255,6 +255,8 @@ static const golden rows[] = {
     {"wgmma/upper.diff", "wgmma",
      PROBLEM(FIXED(1000), FIXED(1024), FIXED(1000), .m.type = TJ_BF16, .n.layout = 1, .batch = 3, .epilogue.has_beta = 1,
              .symmetric = TJ_SYMMETRIC_UPPER)},
+    {"wgmma/tall.diff", "wgmma:bm=256,bn=128",
+     PROBLEM(FIXED(4096), FIXED(1024), FIXED(4096), .m.type = TJ_BF16, .n.layout = 1, .symmetric = TJ_SYMMETRIC_BOTH)},
     {"wgmma/by_f32.diff", "wgmma:swap=yes,cluster=m2,bn=64,bm=128",
      PROBLEM(FIXED(4096), FIXED(7168), FIXED(256), .m.type = TJ_BF16, .n.type = TJ_F32, .n.layout = TJ_COL_MAJOR)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},

@@ -114,6 +114,25 @@ Test(symmetric, wgmma_walks_one_triangle)
     }
 }
 
+/*
+ * Tiles of two squares: whole ones lie in a square of tiles, those with one square in a row after them, and a block takes two of these for
+ * a whole one. Sizes with an odd and an even number of rows of tiles, with one square row less, and few blocks that walk them.
+ */
+Test(symmetric, wgmma_walks_tiles_of_two_squares)
+{
+    static const int32_t extents[] = {128, 200, 256, 384, 600, 900};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned number = 0; number < (IS_NIGHTLY ? 48 : 14) && has_nvrtc(); number++) {
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        tj_problem problem = nth_problem(extents[number % 6], 64 + 16 * (int64_t)(number % 3), TJ_BF16, number, &options);
+
+        problem.batch = 1;
+        problem.multiprocessors = (int32_t)(number % 4); /* 0: all */
+        expect_right(&problem, number % 3 ? "wgmma:bm=128,bn=64,group=4" : "wgmma:bm=256,bn=128", &options, number);
+    }
+}
+
 /* The step of Newton and Schulz in Muon: b X + c X . X for a symmetric X, and alpha and C of the formula, each in the place of C. */
 Test(symmetric, epilogues_see_one_triangle)
 {
@@ -170,7 +189,8 @@ Test(symmetric, no_tile_is_computed_twice)
     } rows[] = {{"tiled:tile_width=8", TJ_F32, 8},
                 {"simt:bm=32,bn=32,tm=4,tn=4,group=2", TJ_F32, 32},
                 {"mma:bm=16,bn=16", TJ_BF16, 16},
-                {"wgmma:bm=64,bn=64", TJ_BF16, 64}};
+                {"wgmma:bm=64,bn=64", TJ_BF16, 64},
+                {"wgmma:bm=128,bn=64", TJ_BF16, 64}};
     const tj_emulator *emulator;
 
     open_context("sm_90", TJ_PROVE_NEVER);
@@ -179,8 +199,11 @@ Test(symmetric, no_tile_is_computed_twice)
     cr_assert(eq(int, tj_emulator_get(context, &emulator, &err), TJ_OK), "%s", err.message);
     (void)emulator->set_option(CUEMU_COUNT, 1);
     for (int64_t n = 1; n < 20; n++) {
-        const int row = (int)(n % 4);
-        const int64_t side = (row == 3 ? n % 7 + 1 : n), extent = side * rows[row].tile;
+        const int row = (int)(n % 5);
+        const int64_t side = row == 4   ? n % 4 * 2 + 2
+                             : row == 3 ? n % 7 + 1
+                                        : n, /* whole tiles of two squares */
+            extent = side * rows[row].tile;
         uint64_t flop[2];
 
         for (int is_symmetric = 0; is_symmetric < 2; is_symmetric++) {
@@ -264,10 +287,16 @@ Test(symmetric, requests_are_refused_in_words)
     config.family = tj_family_find("skinny");
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("family skinny computes all of P"), "%s", err.message);
-    cr_assert(eq(int, tj_config_parse("mma:bm=64,bn=128", &config, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(says("tiles are 64 x 128, and a symmetric P is computed in square ones: make BM and BN equal"), "%s",
-              err.message);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const oblong[] = {"mma:bm=64,bn=128", "wgmma:bm=64,bn=128", "wgmma:bm=128,bn=64,multipliers=1",
+                                             "wgmma:bm=128,bn=64,splits=2"};
+
+        cr_assert(eq(int, tj_config_parse(oblong[i], &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says(i < 2 ? "tiles are 64 x 128, and a symmetric P is computed in square ones: make BM and BN equal"
+                             : "tiles are 128 x 64, and a symmetric P is computed in square ones: make BM and BN equal"),
+                  "%s", err.message);
+    }
 }
 
 /* A launch brings the extents, and must bring a square. C may be P, whose other triangle is not read. */

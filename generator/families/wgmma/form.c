@@ -168,6 +168,7 @@ static const char *const constraints[] = {
     "multipliers that share the k of a tile of weights: a multiple of BM / 64, and more stages than share it",
     "swap=yes with integers: BN is 8, 24 or a multiple of 16",
     "cluster: no pingpong, no groups, no transpose; k2 and k4: no splits",
+    "one triangle: BM is BN; or twice BN, with two multipliers, one product, pingpong=no, cluster=none, splits=1",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "a thread that transposes has 56 registers in tf32, 104 in types of 8 bits",
@@ -485,6 +486,17 @@ static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return tj_is_scaled(view, TJ_MATRIX_P) && (tj_epilogue_pairs(&view->epilogue) || tj_type_is_pair(view->p.type)) &&
            s->store != TJ_WGMMA_ELEMENTS && s->bn % QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
+}
+
+/*
+ * Do tiles of one triangle consist of two squares, one for each warpgroup? Such tiles read less than square ones of half their size. Blocks
+ * walk them in an order of their own (templates/wgmma/place_in_tall_triangle.cuh), which batches, packed k and prepared tiles do not have.
+ */
+static bool is_tall(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return tj_is_symmetric(view) && s->bm == 2 * s->bn && s->multipliers == 2 && s->pingpong != TJ_WGMMA_PINGPONG &&
+           s->splits == 1 && cluster_of(s) == 1 && view->batch == 1 && !s->promotes && s->weight_bits == 0 && !loads_m(s) &&
+           !prepares(s);
 }
 
 /* Is one triangle of P finished in shared memory, from where lanes store both sides of the diagonal? */
@@ -994,6 +1006,18 @@ static bool may_gain_by_pairs(const tj_problem *view, const tj_wgmma_shape *s)
 }
 
 /*
+ * May blocks gain that share the k of a tile? One triangle has few tiles, and those of 128x128 read half as much as four of 64x64: if
+ * each has two blocks or four of its own, they fill the multiprocessors.
+ */
+static bool may_gain_by_parts(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
+{
+    const int64_t side = tj_ceil_div(view->j.extent, s->bm),
+                  tiles = side * (side + 1) / 2 * (view->batch > 1 ? view->batch : 1);
+
+    return tj_is_symmetric(view) && s->parts > 1 && (known <= BN || 2 * tiles * s->parts <= FULL_GPU);
+}
+
+/*
  * Tiles that are not swapped gain nothing from these, but for few rows of P: 128x5120x5120 has a tile of 64x80 for each of 128
  * multiprocessors, which are kept waiting by what each of them has to bring. Lines of N across k hold 64 columns or more.
  * Where columns have scales in blocks, each 16 or 32 columns of some tiles take a product of scales, which costs more than it
@@ -1003,7 +1027,7 @@ static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t 
 {
     const bool takes_steps = view->j.extent <= MOST_SWAPPED_ROWS && tj_wgmma_tile_of(view, s, false).along_k;
 
-    return (known > CLUSTER && cluster_of(s) > (may_gain_by_pairs(view, s) ? 2 : 1)) ||
+    return (known > CLUSTER && cluster_of(s) > (may_gain_by_pairs(view, s) ? 2 : 1) && !may_gain_by_parts(view, s, known)) ||
            (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0 && !takes_steps) ||
            (known > STAGES && s->stages > USUAL_STAGES) ||
            (known > BN && s->scales_parts && !s->scales_cols && s->bn > 128 && s->bn % 64 != 0);
@@ -1102,6 +1126,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BN && s.halves && !tj_is_scaled(view, TJ_MATRIX_P)) || /* wide tiles of 8-bit floats are for its blocks */
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
+           (known > SPLITS && tj_is_symmetric(view) && s.bm != s.bn && !is_tall(view, &s)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
            (known > BLOCKS && (check_tiles(view, &s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
 }
@@ -1337,13 +1362,26 @@ static bool walks_products(const tj_problem *view, const tj_wgmma_shape *s)
 /* Describe which tiles a warpgroup walks, and how the phases of a tile are brought, transposed, multiplied and released. */
 static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
 {
-    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG,
+    const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, tall = is_tall(view, s),
                is_alone = s->cluster_rows * s->cluster_cols == 1;
-    const char *const first = is_alone ? "blockIdx.x" : "blockIdx.x / CLUSTER", *const next = is_alone ? "gridDim.x"
-                                                                                                       : "gridDim.x / CLUSTER";
+    const char *const first = tall       ? "first_tile"
+                              : is_alone ? "blockIdx.x"
+                                         : "blockIdx.x / CLUSTER",
+                      *const next = tall       ? "step_from(tile)"
+                                    : is_alone ? "gridDim.x"
+                                               : "gridDim.x / CLUSTER";
+
+    tj_template_set_flag(fill, "tall", tall);
+    tj_template_set_flag(fill, "turned", tj_computes_upper(view));
+    tj_template_set(fill, "row_of_tall", tj_computes_upper(view) ? "side - 1 - tile_y" : "tile_y");
+    tj_template_set(fill, "col_of_tall", tj_computes_upper(view) ? "2 * side - 1 - tile_x" : "tile_x");
+    tj_template_set(fill, "square_beyond_diagonal",
+                    tj_computes_upper(view) ? "block_row + group_row >= block_col + BN"
+                                            : "block_col >= block_row + group_row + WM");
 
     tj_template_set(fill, "place",
                     has_groups              ? "wgmma/place_in_group.cuh"
+                    : tall                  ? "wgmma/place_in_tall_triangle.cuh"
                     : tj_is_symmetric(view) ? "wgmma/place_in_triangle.cuh"
                     : !is_alone             ? "wgmma/place_in_cluster.cuh"
                                             : "wgmma/place.cuh");
@@ -1579,6 +1617,13 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     return "wgmma/wgmma.cu";
 }
 
+static bool takes_tall(const tj_problem *view, const tj_config *config)
+{
+    const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+
+    return is_tall(view, &s);
+}
+
 static bool takes_scales(const tj_problem *view)
 {
     return tj_wgmma_takes_scales(view) || tj_wgmma_takes_scales_of_weights(view);
@@ -1600,6 +1645,7 @@ const tj_family tj_family_wgmma = {
     .takes_groups_along_k = true,
     .takes_scattered = true,
     .takes_symmetric = true,
+    .takes_tall = takes_tall,
     .takes_gathered = true,
     .model = &tj_model_wgmma,
     .reduces = TJ_REDUCES_BY_WARP,

@@ -1,0 +1,32 @@
+// Only the tiles of one triangle are computed. A tile is two squares, one above the other, with a warpgroup each. `side` rows have `side`
+// tiles of which one square alone is needed (o), and the whole ones are as many as in a square of tiles: the tiles of a row there lie in
+// a row and a column that meet in the diagonal.
+//
+//     a .                  a d
+//     a o          ->      b c
+//     b c d .
+//     b c d o
+//@| //  //@ only turned
+//@| // The upper triangle is this one, turned by half a turn.  //@ only turned
+const int side = (j + BM - 1) / BM, whole = side * side, rows = side, cols = side + 1;
+const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+    const int first = tile / (GROUP * side) * GROUP;
+    const int height = min(GROUP, side - first);
+    const int place_y = first + tile % (GROUP * side) % height;
+    const int place_x = tile % (GROUP * side) / height;
+    int tile_y = max(place_x, place_y), tile_x = place_x > place_y ? place_y + place_x + 1 : place_x;
+    if (tile >= whole) {
+        tile_y = tile - whole;
+        tile_x = 2 * tile_y + 1;
+    }
+    block_row = static_cast<index_t>(tile_y) * BM;  //@ row_of_tall for tile_y
+    block_col = static_cast<index_t>(tile_x) * BN;  //@ col_of_tall for tile_x
+};
+// A block takes two tiles of one square for a whole tile.
+const auto step_from = [&](int tile) {
+    if (tile >= whole && (tile - whole) % 2 == 0)
+        return 1;
+    const int next = (tile < whole ? tile : whole + (tile - whole) / 2) + static_cast<int>(gridDim.x);
+    return (next < whole ? next : 2 * next - whole) - tile;
+};
+const int block = blockIdx.x, first_tile = block < whole ? block : 2 * block - whole;
