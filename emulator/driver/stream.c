@@ -297,7 +297,7 @@ CUresult EMU_EXPORT cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void 
     return cuStreamGetCtx(stream, context);
 }
 
-/* The emulator has no green contexts, so no stream belongs to one. */
+/* The emulator has no green contexts, so no stream belongs to one. As on a device, the legacy stream breaks captures by this. */
 CUresult EMU_EXPORT cuStreamGetGreenCtx(CUstream stream, void **green)
 {
     emu_stream *known;
@@ -306,7 +306,7 @@ CUresult EMU_EXPORT cuStreamGetGreenCtx(CUstream stream, void **green)
     if (result != CUDA_SUCCESS)
         return result;
     *green = NULL;
-    return emu_leave(CUDA_SUCCESS);
+    return emu_leave(known->is_legacy ? emu_allow_legacy(known->context) : CUDA_SUCCESS);
 }
 
 CUresult EMU_EXPORT cuStreamGetDevice(CUstream stream, CUdevice *device)
@@ -331,6 +331,7 @@ CUresult EMU_EXPORT cuStreamGetFlags(CUstream stream, unsigned *flags)
     return emu_leave(CUDA_SUCCESS);
 }
 
+/* As on a device: a capture does not survive the question, in any mode. */
 CUresult EMU_EXPORT cuStreamGetId(CUstream stream, unsigned long long *id)
 {
     emu_stream *known;
@@ -338,6 +339,10 @@ CUresult EMU_EXPORT cuStreamGetId(CUstream stream, unsigned long long *id)
 
     if (result != CUDA_SUCCESS)
         return result;
+    if (known->capture) {
+        known->capture->is_invalid = true;
+        return emu_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
     *id = known->id;
     return emu_leave(CUDA_SUCCESS);
 }

@@ -264,6 +264,31 @@ static CUresult do_ask_legacy(CUstream stream)
     return CALL(cuStreamIsCapturing, NULL, &status);
 }
 
+static CUresult do_ask_green(CUstream stream)
+{
+    void *green;
+
+    return CALL(cuStreamGetGreenCtx, stream, &green);
+}
+
+static CUresult do_ask_green_of_legacy(CUstream stream)
+{
+    (void)stream;
+    return do_ask_green(NULL);
+}
+
+static CUresult do_ask_id(CUstream stream)
+{
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    unsigned long long id;
+    CUresult result;
+
+    OK(cuThreadExchangeStreamCaptureMode, &mode);
+    result = CALL(cuStreamGetId, stream, &id);
+    OK(cuThreadExchangeStreamCaptureMode, &mode);
+    return result;
+}
+
 static CUresult do_context(CUstream stream)
 {
     (void)stream;
@@ -380,6 +405,10 @@ Test(driver, forbids_in_a_capture_what_a_driver_forbids)
     break_capture("the legacy stream", 0, 906, 901, do_legacy_memset);
     break_capture("the legacy stream next to one that is apart", 1, 0, 0, do_legacy_memset);
     break_capture("asking about the legacy stream", 0, 906, 0, do_ask_legacy);
+    break_capture("asking for the id in the relaxed mode", 1, 900, 901, do_ask_id);
+    break_capture("asking for the green context", 0, 0, 0, do_ask_green);
+    break_capture("asking the legacy stream for it", 0, 906, 901, do_ask_green_of_legacy);
+    break_capture("asking the legacy stream for it next to one that is apart", 1, 0, 0, do_ask_green_of_legacy);
     break_capture("synchronizing the context", 1, 900, 901, do_context);
     break_capture("an event from outside", 1, 905, 901, do_outside_event);
     break_capture("asking a captured event", 1, 907, 901, do_query_captured);
