@@ -447,6 +447,29 @@ int32_t tj_green_share(const tj_driver *driver, CUgreenCtx green)
     return resource.sm.sm_count <= INT32_MAX ? (int32_t)resource.sm.sm_count : 0;
 }
 
+int32_t tj_context_share(const tj_driver *driver, uint64_t context_id)
+{
+    static _Thread_local struct {
+        const tj_driver *driver;
+        uint64_t context_id;
+        int32_t share;
+    } last;
+    CUgreenCtx green = NULL;
+    bool is_capturing = false;
+
+    if (__builtin_expect(last.context_id == context_id && last.driver == driver, 1))
+        return last.share;
+    if (!driver->api.stream_get_green)
+        return 0;
+    if (tj_stream_is_capturing(driver, NULL, &is_capturing, NULL) != TJ_OK || is_capturing ||
+        driver->api.stream_get_green(NULL, &green) != CUDA_SUCCESS)
+        return 0;
+    last.driver = driver;
+    last.context_id = context_id;
+    last.share = green ? tj_green_share(driver, green) : 0;
+    return last.share;
+}
+
 tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool *is_capturing, tj_error *err)
 {
     int state = CU_STREAM_CAPTURE_STATUS_NONE;

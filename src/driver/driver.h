@@ -206,22 +206,22 @@ static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
 /** Return the number of multiprocessors of a green context; 0: the driver does not say. */
 int32_t tj_green_share(const tj_driver *driver, CUgreenCtx green);
 
+/** tj_stream_share of the default stream: a thread asks once while it stays in a context, whose share does not change. */
+int32_t tj_context_share(const tj_driver *driver, uint64_t context_id);
+
 /**
  * Return the number of multiprocessors of the stream's green context; 0: it has none, or the driver knows none (before CUDA
- * 12.4), or it is being captured: no device has shown yet that a capture survives the question. NULL is a stream of the current
- * context, which may be a green one too.
+ * 12.4). context_id: of the current context, which has the default stream and may be a green one. Captures survive this: that
+ * of a blocking stream would not if the default stream were asked about, which has 0 until the capture ends.
  */
-static inline int32_t tj_stream_share(const tj_driver *driver, CUstream stream)
+static inline int32_t tj_stream_share(const tj_driver *driver, uint64_t context_id, CUstream stream)
 {
-    int captured = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgreenCtx green = NULL;
 
-    if (!driver->api.stream_get_green)
-        return 0;
-    if ((uintptr_t)stream > CU_STREAM_LEGACY && driver->api.stream_is_capturing &&
-        (driver->api.stream_is_capturing(stream, &captured) != CUDA_SUCCESS || captured != CU_STREAM_CAPTURE_STATUS_NONE))
-        return 0;
-    if (driver->api.stream_get_green(stream, &green) != CUDA_SUCCESS || __builtin_expect(green == NULL, 1))
+    if ((uintptr_t)stream <= CU_STREAM_LEGACY)
+        return tj_context_share(driver, context_id);
+    if (!driver->api.stream_get_green || driver->api.stream_get_green(stream, &green) != CUDA_SUCCESS ||
+        __builtin_expect(green == NULL, 1))
         return 0;
     return tj_green_share(driver, green);
 }

@@ -337,7 +337,7 @@ tj_status tj_kernel_queue_ready(const tj_kernel *kernel, const tj_operands *x, C
 
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, CUstream stream, tj_error *err)
 {
-    const int32_t share = kernel->walks ? tj_stream_share(kernel->driver, stream) : 0;
+    const int32_t share = kernel->walks ? tj_stream_share(kernel->driver, kernel->context_id, stream) : 0;
 
     if (__builtin_expect((share == 0 || share >= kernel->multiprocessors) && tj_kernel_is_ready_for(kernel, x), 1))
         return queue(kernel, x, &kernel->ready, stream, err);

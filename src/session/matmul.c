@@ -116,7 +116,7 @@ static void note_launch(tj_context *context, const tj_scope *scope, const tj_pro
 static inline const tj_problem *on_stream(const tj_problem *problem, const tj_scope *scope, struct CUstream_st *stream,
                                           tj_problem *storage)
 {
-    const int32_t share = tj_stream_share(scope->driver, stream);
+    const int32_t share = tj_stream_share(scope->driver, scope->context_id, stream);
 
     if (__builtin_expect(share == 0 || (problem->multiprocessors > 0 && problem->multiprocessors <= share), 1))
         return problem;
@@ -356,9 +356,9 @@ __attribute__((noinline)) static tj_status matmul_slow_path(const call *c, const
 }
 
 /*
- * The hot path, where a thread launches the same again: one driver call for the context, one for the stream's share of the
- * device, a comparison, the launch. A stream of the program's own is asked whether it is being captured. It does not even count itself: a counter that all threads write
- * would cost them more than all the rest.
+ * The hot path, where a thread launches the same again: one driver call for the context, a comparison, the launch. A stream of
+ * the program's own is asked for its share of the device and whether it is being captured. It does not even count itself: a
+ * counter that all threads write would cost them more than all the rest.
  *
  * Between launches the driver evicts most of the data that a call reads, so prefetch it.
  */

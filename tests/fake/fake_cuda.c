@@ -408,10 +408,21 @@ static struct image *new_image(struct CUctx_st *context)
     return image;
 }
 
+/* Seen on a real device: the call breaks a capture of the global mode, unless its thread is in the relaxed one. */
+static CUresult check_capture(CUresult result)
+{
+    if (result != CUDA_SUCCESS || capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return result;
+    if (fake.capture_status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        fake.capture_status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    else if (!fake.is_global_capture)
+        return result;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
 static CUresult check_load(const void *bytes, const int *option, void **value, unsigned int options, CUresult result)
 {
-    if (result == CUDA_SUCCESS && fake.is_global_capture && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    result = check_capture(result);
     if (result == CUDA_SUCCESS && !bytes)
         result = CUDA_ERROR_INVALID_VALUE;
     for (unsigned int i = 0; i < options; i++)
@@ -435,11 +446,9 @@ EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *bytes, unsigned
     return end(result);
 }
 
-/* Seen on a real device: an unload breaks a capture of the global mode as a load does. */
 static CUresult drop_image(struct image *image, CUresult result)
 {
-    if (result == CUDA_SUCCESS && fake.is_global_capture && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    result = check_capture(result);
     if (result == CUDA_SUCCESS && !image->is_alive)
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS) {
@@ -533,10 +542,8 @@ EXPORT_NEW CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, cons
 
 EXPORT_NEW CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
-    CUresult result = begin(CALL_kernel_get_function);
+    CUresult result = check_capture(begin(CALL_kernel_get_function));
 
-    if (result == CUDA_SUCCESS && fake.is_global_capture && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (result == CUDA_SUCCESS)
         result = check_current();
     if (result == CUDA_SUCCESS) {
@@ -756,6 +763,11 @@ EXPORT_NEW CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *context)
 {
     CUresult result = begin(CALL_stream_get_green);
 
+    if (result == CUDA_SUCCESS && (uintptr_t)stream <= CU_STREAM_LEGACY &&
+        fake.capture_status == CU_STREAM_CAPTURE_STATUS_ACTIVE) { /* seen on a real device; the stream is a blocking one */
+        fake.capture_status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+        result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
     *context =
         result == CUDA_SUCCESS && fake.green_multiprocessors > 0 && stream == fake.green ? (CUgreenCtx)&fake.green : NULL;
     return end(result);
@@ -903,7 +915,7 @@ EXPORT CUresult cuPointerGetAttributes(unsigned int count, int *attribute, void 
 /* Memory is the host's, so that copies work; a launch computes nothing. */
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
 {
-    CUresult result = begin(CALL_mem_alloc);
+    CUresult result = check_capture(begin(CALL_mem_alloc));
     void *memory = NULL;
 
     if (result == CUDA_SUCCESS)
@@ -1364,6 +1376,16 @@ EXPORT void fake_set_capture(CUstream stream, int status)
     fake.captured = stream;
     fake.capture_status = status;
     unlock();
+}
+
+EXPORT int fake_capture(void)
+{
+    int status;
+
+    lock();
+    status = fake.capture_status;
+    unlock();
+    return status;
 }
 
 EXPORT void fake_set_green(CUstream stream, int multiprocessors)

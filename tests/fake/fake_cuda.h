@@ -81,8 +81,9 @@ typedef struct fake_ordered {
     X(void, fake_context_set, (CUcontext context))                                                                   \
     X(void, fake_device_reset, (int device)) /* cuDevicePrimaryCtxReset */                                           \
     X(int, fake_context_depth, (void))                                                                               \
-    /* captures: of one stream; global: another thread's, which forbids (un)loads */                                 \
+    /* captures: of one blocking stream; global: another thread's, which forbids (un)loads and allocations */        \
     X(void, fake_set_capture, (CUstream stream, int status))                                                         \
+    X(int, fake_capture, (void)) /* its status: a call may have broken it */                                         \
     X(void, fake_set_global_capture, (bool is_on))                                                                   \
     /* the one stream of a green context with that number of multiprocessors; 0: there is none */                    \
     X(void, fake_set_green, (CUstream stream, int multiprocessors))                                                  \

@@ -43,22 +43,45 @@ static int make_product(tj_context *context, product *q)
     return 1;
 }
 
-/* Multiply in a stream, with so many multiprocessors; 0: all, or those of the stream. */
+/* By a graph that is captured in the stream and launched there. */
+static int multiply_captured(tj_context *context, product *q, void *stream, tj_error *err)
+{
+    void *graph = NULL, *executable = NULL;
+    tj_status status;
+
+    if (!expect(cu.capture_begin(stream, 0) == 0, "a capture"))
+        return 0;
+    status = tj_matmul(context, &q->problem, &q->x, (struct CUstream_st *)stream, err);
+    if (!expect(cu.capture_end(stream, &graph) == 0, "the capture is whole") || status != TJ_OK ||
+        !expect(cu.graph_instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, stream) == 0, "the graph"))
+        return 0;
+    cu.stream_sync(stream);
+    cu.graph_exec_destroy(executable);
+    cu.graph_destroy(graph);
+    return 1;
+}
+
+/* Multiply in a stream, with so many multiprocessors; 0: all, or those of the stream. At once, and by a graph. */
 static void multiply(tj_context *context, product *q, void *stream, int32_t multiprocessors, const char *where)
 {
     const tj_host_operands host = TJ_HOST_OPERANDS(q->m, q->n);
-    tj_check_report report = TJ_CHECK_REPORT_INIT;
-    tj_error err;
 
     q->problem.multiprocessors = multiprocessors;
-    if (!expect(tj_buffer_fill(q->dp, 0xff, &err) == TJ_OK &&
-                    tj_matmul(context, &q->problem, &q->x, (struct CUstream_st *)stream, &err) == TJ_OK,
-                "%s, of %d: %s", where, multiprocessors, err.message))
-        return;
-    cu.stream_sync(stream);
-    expect(tj_buffer_read(q->dp, 0, q->p, (size_t)J * L * 2, &err) == TJ_OK &&
-               tj_reference_check(&q->problem, &host, q->p, 0, 2, &report, &err) == TJ_OK && report.passed,
-           "%s, of %d: wrong", where, multiprocessors);
+    for (int is_captured = 0; is_captured < 2; is_captured++) {
+        const char *const how = is_captured ? "captured" : "at once";
+        tj_check_report report = TJ_CHECK_REPORT_INIT;
+        tj_error err = {0};
+
+        if (!expect(tj_buffer_fill(q->dp, 0xff, &err) == TJ_OK &&
+                        (is_captured ? multiply_captured(context, q, stream, &err)
+                                     : tj_matmul(context, &q->problem, &q->x, (struct CUstream_st *)stream, &err) == TJ_OK),
+                    "%s, of %d, %s: %s", where, multiprocessors, how, err.message))
+            return;
+        cu.stream_sync(stream);
+        expect(tj_buffer_read(q->dp, 0, q->p, (size_t)J * L * 2, &err) == TJ_OK &&
+                   tj_reference_check(&q->problem, &host, q->p, 0, 2, &report, &err) == TJ_OK && report.passed,
+               "%s, of %d, %s: wrong", where, multiprocessors, how);
+    }
 }
 
 /* The streams of two green contexts: one of 24 multiprocessors or more, and one of the rest. */

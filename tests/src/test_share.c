@@ -62,13 +62,36 @@ Test(share, of_a_green_context_limits_launches_in_its_streams)
     cr_expect(eq(uint, blocks_of(whole, green), 48));
     cr_expect(eq(uint, blocks_of(whole, other), 264));
     cr_expect(eq(uint, blocks_of(part, green), 32), "what the problem asks for is less");
-    fake.fake_set_green(NULL, 24);
-    cr_expect(eq(uint, blocks_of(whole, NULL), 48), "the current context is a green one");
-    cr_expect(eq(uint, blocks_of(whole, green), 264), "a handle is used again");
+    fake.fake_set_capture(green, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    cr_expect(eq(uint, blocks_of(whole, green), 48), "in a capture too");
+    cr_expect(eq(int, fake.fake_capture(), CU_STREAM_CAPTURE_STATUS_ACTIVE));
+    fake.fake_set_capture(NULL, CU_STREAM_CAPTURE_STATUS_NONE);
     fake.fake_fail("cuGreenCtxGetDevResource", 0, CUDA_ERROR_NOT_SUPPORTED);
-    cr_expect(eq(uint, blocks_of(whole, NULL), 264));
+    cr_expect(eq(uint, blocks_of(whole, green), 264));
+    fake.fake_fail(NULL, 0, CUDA_SUCCESS);
+    fake.fake_set_green(NULL, 24);
+    cr_expect(eq(uint, blocks_of(whole, green), 264), "a handle is used again");
     tj_kernel_free(whole);
     tj_kernel_free(part);
+}
+
+/* The current context is a green one: all its life. */
+Test(share, of_the_default_stream_is_asked_for_once_and_not_while_a_capture_would_break)
+{
+    tj_problem problem;
+    const tj_launch_form form = walking(&problem, 0, 2, 1);
+    tj_kernel *kernel = load_form(&form, &problem);
+
+    fake.fake_set_green(NULL, 24);
+    fake.fake_set_capture(other, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    cr_expect(eq(uint, blocks_of(kernel, NULL), 264));
+    cr_expect(eq(int, fake.fake_capture(), CU_STREAM_CAPTURE_STATUS_ACTIVE));
+    fake.fake_set_capture(NULL, CU_STREAM_CAPTURE_STATUS_NONE);
+    for (int i = 0; i < 3; i++)
+        cr_expect(eq(uint, blocks_of(kernel, NULL), 48));
+    cr_expect(eq(ulong, fake.fake_calls("cuStreamGetGreenCtx"), 1));
+    cr_expect(eq(ulong, fake.fake_calls("cuGreenCtxGetDevResource"), 1));
+    tj_kernel_free(kernel);
 }
 
 Test(share, of_a_stream_is_not_asked_for_where_no_block_walks)
