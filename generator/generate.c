@@ -365,7 +365,7 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                                       : "parts/epilogue.cuh");
     tj_template_set_flag(params, "symmetric", tj_is_symmetric(view));
     tj_template_set_flag(params, "stores_twice", tj_stores_twice(view));
-    tj_template_set_flag(params, "hermitian", tj_is_hermitian(view));
+    tj_template_set(params, "hermitian", tj_is_hermitian(view) ? "parts/hermitian.cuh" : "");
     tj_template_set(params, "beyond_diagonal", tj_computes_upper(view) ? "Row > Col" : "Col > Row");
     tj_template_set(params, "row_of_triangle", tj_computes_upper(view) ? "tile_x" : "tile_y");
     tj_template_set(params, "col_of_triangle", tj_computes_upper(view) ? "tile_y" : "tile_x");

@@ -3,9 +3,7 @@
 Pvalue *= alpha;  //@ total for Pvalue  //@ only has_alpha
 if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet  //@ only has_beta
     Pvalue += beta * C[Row * ld_c + Col];  //@ add_c for Pvalue += beta * C[Row * ld_c + Col]
-//@| if (Row == Col)  //@ only hermitian
-//@|     Pvalue.im = 0;  // the diagonal of a Hermitian P is real  //@ only hermitian
-//@| P[Col * ld_p + Row] = {Pvalue.re, -Pvalue.im};  //@ only hermitian and stores_twice
+//@| #include "parts/hermitian.cuh"  //@ hermitian
 //@ if scatters_p
 //@| const long long to = scattered(p_index, Row, p_rows);  // the row of P
 //@| if (to >= 0)

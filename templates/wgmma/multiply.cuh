@@ -16,8 +16,7 @@ const auto n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {  //@ tiles for rows * cols  //@ first_tile for blockIdx.x  //@ next_tile for gridDim.x
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
-    //@| #include "wgmma/of_product.cuh"  //@ only walks_products
-    //@| #include "wgmma/skip_square.cuh"  //@ only tall
+    //@| #include "wgmma/of_product.cuh"  //@ begin_tile
     sum_t sum[TM][TN] = {};
     settle(sum);
     //@| #include "wgmma/await_turn.cuh"  //@ only pingpong

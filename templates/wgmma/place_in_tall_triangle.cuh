@@ -1,13 +1,11 @@
 // Only the tiles of one triangle are computed. A tile is two squares, one above the other, with a warpgroup each. `side` rows have `side`
 // tiles of which one square alone is needed (o), and the whole ones are as many as in a square of tiles: the tiles of a row there lie in
-// a row and a column that meet in the diagonal.
+// a row and a column that meet in the diagonal. The upper triangle is this one, turned by half a turn.
 //
 //     a .                  a d
 //     a o          ->      b c
 //     b c d .
 //     b c d o
-//@| //  //@ only turned
-//@| // The upper triangle is this one, turned by half a turn.  //@ only turned
 const int side = (j + BM - 1) / BM, whole = side * side, rows = side, cols = side + 1;
 const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
     const int first = tile / (GROUP * side) * GROUP;

@@ -1371,8 +1371,7 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
                                     : is_alone ? "gridDim.x"
                                                : "gridDim.x / CLUSTER";
 
-    tj_template_set_flag(fill, "tall", tall);
-    tj_template_set_flag(fill, "turned", tj_computes_upper(view));
+    tj_template_set(fill, "begin_tile", walks_products(view, s) ? "wgmma/of_product.cuh" : tall ? "wgmma/skip_square.cuh" : "");
     tj_template_set(fill, "row_of_tall", tj_computes_upper(view) ? "side - 1 - tile_y" : "tile_y");
     tj_template_set(fill, "col_of_tall", tj_computes_upper(view) ? "2 * side - 1 - tile_x" : "tile_x");
     tj_template_set(fill, "square_beyond_diagonal",
