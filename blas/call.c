@@ -252,6 +252,8 @@ static const char *objection(const blas_form *form)
 
     if (form->special == BLAS_OTHER_SIZES)
         return "the products of one call differ in size";
+    if (form->special == BLAS_EQUAL_GROUPS && form->scalars != BLAS_SCALARS_ON_HOST)
+        return "groups of batches with a pointer mode other than that of the host";
     if (form->special == BLAS_FEW_PROCESSORS)
         return "a number of multiprocessors is set";
     if (form->special == BLAS_OTHER_MATRICES)

@@ -55,7 +55,8 @@ typedef struct blas_form {
 typedef enum blas_special {
     BLAS_OTHER_MATRICES = -1, /* of another layout, or of sizes that do not fit */
     BLAS_OTHER_SIZES = -2,    /* the products of one call differ in size */
-    BLAS_FEW_PROCESSORS = -3  /* the handle says on how many multiprocessors to compute */
+    BLAS_FEW_PROCESSORS = -3, /* the handle says on how many multiprocessors to compute */
+    BLAS_EQUAL_GROUPS = -4    /* groups of batches that are one batch; alpha and beta lie on the host in every pointer mode */
 } blas_special;
 
 /** The vectors, matrices and numbers that an epilogue reads from device memory, or writes there. */

@@ -36,7 +36,7 @@ static bool ask_handle(blas_library *library, void *handle, blas_call *call)
     blas_depth--;
     call->form.scalars = value[0];
     call->form.math = value[1];
-    if (value[2] != 0 && !call->form.special)
+    if (value[2] != 0)
         call->form.special = BLAS_FEW_PROCESSORS;
     call->workspace = blas_workspace_get(handle, &call->workspace_bytes);
     return is_known;
@@ -258,38 +258,77 @@ BOTH(SYRK_EX, cublasCherk3mEx, float, BLAS_R_32F, BLAS_OP_C, 1)
 
 /* ---- groups of batches ------------------------------------------------------------------------------------------------ */
 
+/* What describes the groups of a call: arrays on the host, of sizes that have `width` bytes. */
+typedef struct groups {
+    int64_t count;
+    size_t width, scalar_bytes;
+    const int *op_a, *op_b;
+    const void *m, *n, *k, *lda, *ldb, *ldc, *in_group;
+} groups;
+
+static int64_t size_of(const groups *all, const void *array, int64_t i)
+{
+    return all->width == sizeof(int64_t) ? ((const int64_t *)array)[i] : ((const int *)array)[i];
+}
+
+static bool is_scalar_as_first(const groups *all, const void *scalars, int64_t i)
+{
+    return memcmp((const char *)scalars + (size_t)i * all->scalar_bytes, scalars, all->scalar_bytes) == 0;
+}
+
 /*
- * Groups of batches, each of other sizes, which are arrays on the host; those of the first group and the number of all products
- * stand for them.
+ * Groups that are alike are one batch, since the pointers of one group follow those of another. Of others, the sizes of the first
+ * group and the number of all products stand for them.
  */
-#define GROUPS                                                                                      \
-    form->special = BLAS_OTHER_SIZES;                                                               \
-    if (groups > 0 && op_a && op_b && m && n && k && lda && ldb && ldc && in_group) {               \
-        form->m = m[0], form->n = n[0], form->k = k[0], form->op_a = op_a[0], form->op_b = op_b[0]; \
-        form->ld[BLAS_A] = lda[0], form->ld[BLAS_B] = ldb[0];                                       \
-        form->ld[BLAS_C] = form->ld[BLAS_D] = ldc[0];                                               \
-        for (int64_t i = 0; i < groups; i++)                                                        \
-            form->batch += in_group[i];                                                             \
-    }                                                                                               \
-    form->is_pointers = 1;                                                                          \
+static void describe_groups(const groups *all, blas_call *call)
+{
+    const void *const sizes[] = {all->m, all->n, all->k, all->lda, all->ldb, all->ldc};
+    blas_form *form = &call->form;
+    bool is_alike = all->count > 0 && all->op_a && all->op_b && all->in_group && call->alpha && call->beta;
+
+    for (int i = 0; i < 6; i++)
+        is_alike = is_alike && sizes[i];
+    form->is_pointers = 1;
+    form->special = BLAS_OTHER_SIZES;
+    if (!is_alike)
+        return; /* cuBLAS refuses it */
+    form->m = size_of(all, all->m, 0), form->n = size_of(all, all->n, 0), form->k = size_of(all, all->k, 0);
+    form->op_a = all->op_a[0], form->op_b = all->op_b[0];
+    form->ld[BLAS_A] = size_of(all, all->lda, 0), form->ld[BLAS_B] = size_of(all, all->ldb, 0);
+    form->ld[BLAS_C] = form->ld[BLAS_D] = size_of(all, all->ldc, 0);
+    for (int64_t i = 0; i < all->count; i++) {
+        form->batch += size_of(all, all->in_group, i);
+        is_alike = is_alike && all->op_a[i] == form->op_a && all->op_b[i] == form->op_b &&
+                   is_scalar_as_first(all, call->alpha, i) && is_scalar_as_first(all, call->beta, i);
+        for (int size = 0; size < 6; size++)
+            is_alike = is_alike && size_of(all, sizes[size], i) == size_of(all, sizes[size], 0);
+    }
+    if (is_alike)
+        form->special = BLAS_EQUAL_GROUPS;
+}
+
+#define GROUPS(scalar)                                                                                                         \
+    describe_groups(&(groups){groups_count, sizeof *m, tj_type_bytes((tj_type)blas_element_type(scalar)), op_a, op_b, m, n, k, \
+                              lda, ldb, ldc, in_group},                                                                        \
+                    &call);                                                                                                    \
     call.address[BLAS_A] = a, call.address[BLAS_B] = b, call.address[BLAS_C] = call.address[BLAS_D] = c;
 
 #define GROUPED(name, INT, T, type, way)                                                                                     \
     ENTRY(name,                                                                                                              \
           (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const T *alpha,         \
            const T *const *a, const INT *lda, const T *const *b, const INT *ldb, const T *beta, T *const *c, const INT *ldc, \
-           INT groups, const INT *in_group),                                                                                 \
-          (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups, in_group),                              \
-          GROUPS TYPES(type, type, type, type, way))
+           INT groups_count, const INT *in_group),                                                                           \
+          (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups_count, in_group),                        \
+          GROUPS(type) TYPES(type, type, type, type, way))
 
-#define GROUPED_OF_ANY(name, INT)                                                                                              \
-    ENTRY(                                                                                                                     \
-        name,                                                                                                                  \
-        (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const void *alpha,          \
-         const void *const *a, int type_a, const INT *lda, const void *const *b, int type_b, const INT *ldb, const void *beta, \
-         void *const *c, int type_c, const INT *ldc, INT groups, const INT *in_group, int compute),                            \
-        (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, groups, in_group, compute), \
-        GROUPS TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute))
+#define GROUPED_OF_ANY(name, INT)                                                                                             \
+    ENTRY(name,                                                                                                               \
+          (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const void *alpha,       \
+           const void *const *a, int type_a, const INT *lda, const void *const *b, int type_b, const INT *ldb,                \
+           const void *beta, void *const *c, int type_c, const INT *ldc, INT groups_count, const INT *in_group, int compute), \
+          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, groups_count, in_group,  \
+           compute),                                                                                                          \
+          GROUPS(scalar_type_of(compute, type_c)) TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute))
 
 BOTH(GROUPED, cublasSgemmGroupedBatched, float, BLAS_R_32F, BLAS_COMPUTE_32F)
 BOTH(GROUPED, cublasDgemmGroupedBatched, double, BLAS_R_64F, BLAS_COMPUTE_64F)

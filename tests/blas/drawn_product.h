@@ -13,7 +13,7 @@
 enum { MOST = 40 };
 
 /* The function that is called. */
-typedef enum kind { PLAIN, STRIDED, BATCHED, SYRK, SYRKX, EX, EX_STRIDED, EX_BATCHED, SEX, LT, KINDS } kind;
+typedef enum kind { PLAIN, STRIDED, BATCHED, SYRK, SYRKX, EX, EX_STRIDED, EX_BATCHED, GROUPED, SEX, LT, KINDS } kind;
 
 typedef struct drawn_product {
     fake_product p; /* its addresses are those of one place */
@@ -177,7 +177,8 @@ static int count_different(const drawn_product *one, part which, const void *got
 static void draw_sizes(drawn_product *one)
 {
     fake_product *p = &one->p;
-    const bool is_fp8 = p->type[A] == R_8F_E4M3, is_pointers = one->kind == BATCHED || one->kind == EX_BATCHED;
+    const bool is_fp8 = p->type[A] == R_8F_E4M3,
+               is_pointers = one->kind == BATCHED || one->kind == EX_BATCHED || one->kind == GROUPED;
 
     p->m = drawn(1, MOST), p->n = drawn(1, MOST), p->k = drawn(1, MOST);
     if (is_fp8) { /* as NVIDIA's library asks for */
@@ -287,11 +288,13 @@ static drawn_product draw(void)
                                    {C_64F, C_64F, COMPUTE_64F, C_64F},        {R_8F_E4M3, R_16BF, COMPUTE_32F, R_32F},
                                    {R_8F_E4M3, R_8F_E4M3, COMPUTE_32F, R_32F}};
     static const int of_letter[] = {0, 1, 7, 9, 10}, of_triangle[] = {0, 1, 9, 10}, of_sex[] = {0, 3, 5, 9},
-                     of_lt[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 11, 12};
+                     of_groups[] = {0, 1, 2, 4}, of_lt[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 11, 12};
     drawn_product one = {.kind = (kind)drawn(0, KINDS - 1), .is_64 = drawn(0, 1), .is_3m = drawn(0, 1)};
-    const bool is_batch = one.kind == STRIDED || one.kind == BATCHED || one.kind == EX_STRIDED || one.kind == EX_BATCHED;
+    const bool is_batch =
+        one.kind == STRIDED || one.kind == BATCHED || one.kind == EX_STRIDED || one.kind == EX_BATCHED || one.kind == GROUPED;
     const int *const types = of_ex[one.kind == SYRK || one.kind == SYRKX ? of_triangle[drawn(0, 3)]
                                    : one.kind < EX                       ? of_letter[drawn(0, 4)]
+                                   : one.kind == GROUPED                 ? of_groups[drawn(0, 3)]
                                    : one.kind == SEX                     ? of_sex[drawn(0, 3)]
                                    : one.kind == LT                      ? of_lt[drawn(0, 12)]
                                                                          : drawn(0, 10)];
@@ -311,8 +314,8 @@ static drawn_product draw(void)
         p->op_a = drawn(0, 1), p->op_b = !p->op_a;
     }
     p->batch = is_batch ? drawn(1, 3) : 1;
-    p->is_pointers = one.kind == BATCHED || one.kind == EX_BATCHED;
-    p->scalars = p->scalar_type != R_32I && !is_complex && drawn(0, 3) == 0 ? ON_DEVICE : ON_HOST;
+    p->is_pointers = one.kind == BATCHED || one.kind == EX_BATCHED || one.kind == GROUPED;
+    p->scalars = p->scalar_type != R_32I && !is_complex && one.kind != GROUPED && drawn(0, 3) == 0 ? ON_DEVICE : ON_HOST;
     draw_sizes(&one);
     return one;
 }

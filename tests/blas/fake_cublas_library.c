@@ -214,12 +214,13 @@ ALL(int, )
 #if VERSION > 11 /* as the sizes of 64 bits and the groups */
 ALL(int64_t, _64)
 
-/* Groups of batches; that of the first type alone is there. */
-EXPORT int cublasSgemmGroupedBatched(void *h, const int *op_a, const int *op_b, const int *m, const int *n, const int *k,
-                                     const float *alpha, const float *const *a, const int *lda, const float *const *b,
-                                     const int *ldb, const float *beta, float *const *c, const int *ldc, int groups,
-                                     const int *in_group)
+/* Groups of batches. */
+EXPORT int cublasGemmGroupedBatchedEx(void *h, const int *op_a, const int *op_b, const int *m, const int *n, const int *k,
+                                      const void *alpha, const void *const *a, int type_a, const int *lda, const void *const *b,
+                                      int type_b, const int *ldb, const void *beta, void *const *c, int type_c, const int *ldc,
+                                      int groups, const int *in_group, int compute)
 {
+    const size_t scalar = fake_bytes(scalar_of(compute, type_c));
     int status = SUCCESS;
     size_t first = 0;
 
@@ -230,16 +231,25 @@ EXPORT int cublasSgemmGroupedBatched(void *h, const int *op_a, const int *op_b, 
                               .m = m[i],
                               .n = n[i],
                               .k = k[i],
-                              .alpha = &alpha[i],
-                              .beta = &beta[i],
+                              .alpha = (const char *)alpha + (size_t)i * scalar,
+                              .beta = (const char *)beta + (size_t)i * scalar,
                               .ld = {lda[i], ldb[i], ldc[i]},
                               .at = {(void *)(uintptr_t)&a[first], (void *)(uintptr_t)&b[first], (void *)(uintptr_t)&c[first]},
                               .batch = in_group[i],
                               .is_pointers = 1,
-                              OF(R_32F, COMPUTE_32F)});
+                              GIVEN});
         first += (size_t)in_group[i];
     }
     return status;
+}
+
+EXPORT int cublasSgemmGroupedBatched(void *h, const int *op_a, const int *op_b, const int *m, const int *n, const int *k,
+                                     const float *alpha, const float *const *a, const int *lda, const float *const *b,
+                                     const int *ldb, const float *beta, float *const *c, const int *ldc, int groups,
+                                     const int *in_group)
+{
+    return cublasGemmGroupedBatchedEx(h, op_a, op_b, m, n, k, alpha, (const void *const *)a, R_32F, lda, (const void *const *)b,
+                                      R_32F, ldb, beta, (void *const *)c, R_32F, ldc, groups, in_group, COMPUTE_32F);
 }
 #endif
 

@@ -63,7 +63,10 @@
     X(cublasSetSmCountTarget, (void *handle, int count))                                                                    \
     X(cublasSgemmGroupedBatched, (void *handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, \
        const float *alpha, const float *const *a, const int *lda, const float *const *b, const int *ldb, const float *beta, \
-       float *const *c, const int *ldc, int groups, const int *in_group))
+       float *const *c, const int *ldc, int groups, const int *in_group))                                                   \
+    X(cublasGemmGroupedBatchedEx, (void *handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k,\
+       const void *alpha, const void *const *a, int type_a, const int *lda, const void *const *b, int type_b, const int *ldb,\
+       const void *beta, void *const *c, int type_c, const int *ldc, int groups, const int *in_group, int compute))
 #define COUNTS(X)                                                                                                           \
     X(fake_cublas_count, (void))                                                                                            \
     X(fake_cublaslt_count, (void))
@@ -380,18 +383,18 @@ static int call_lt(const job *j, const fake_product *p)
      : kind == PLAIN       ? lib.cublasZgemm3m##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T))             \
                            : CALL_OF(cublasZgemm, _v2, s, T))
 #define SUMMED_IN_F32(name, s, T) lib.name##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T))
-#define CALL(s, T)                                                                                                           \
-    (kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1)        \
-     : kind == SEX ? p->type[A] != C_32F ? SUMMED_IN_F32(cublasSgemmEx, s, T)                                                \
-                     : is_3m             ? SUMMED_IN_F32(cublasCgemm3mEx, s, T)                                              \
-                                         : SUMMED_IN_F32(cublasCgemmEx, s, T)                                                \
-     : kind == EX_STRIDED                                                                                                    \
-         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], p->beta,     \
-                                             TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1)                         \
-     : kind == EX_BATCHED          ? lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), \
-                                                                (T)p->batch, p->compute, -1)                                 \
-     : fake_is_complex(p->type[A]) ? CALL_COMPLEX(s, T)                                                                      \
-                                   : CALL_REAL(s, T))
+#define CALL(s, T)                                                                                                        \
+    (kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1)     \
+     : kind == SEX ? p->type[A] != C_32F ? SUMMED_IN_F32(cublasSgemmEx, s, T)                                             \
+                     : is_3m             ? SUMMED_IN_F32(cublasCgemm3mEx, s, T)                                           \
+                                         : SUMMED_IN_F32(cublasCgemmEx, s, T)                                             \
+     : kind == EX_STRIDED                                                                                                 \
+         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], p->beta,  \
+                                             TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1)                      \
+     : kind == EX_BATCHED || kind == GROUPED ? lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, \
+                                                                          TYPED(C, T), (T)p->batch, p->compute, -1)       \
+     : fake_is_complex(p->type[A])           ? CALL_COMPLEX(s, T)                                                         \
+                                             : CALL_REAL(s, T))
 
 /* The call with the sizes of one of both widths. */
 static int call_narrow(void *h, const fake_product *p, kind kind, bool is_3m)
@@ -404,6 +407,26 @@ static int call_wide(void *h, const fake_product *p, kind kind, bool is_3m)
     return CALL(_64, int64_t);
 }
 
+/* A batch as groups of one product each. */
+static int call_groups(void *h, const fake_product *p)
+{
+    enum { MOST_GROUPS = 8 };
+    int op_a[MOST_GROUPS], op_b[MOST_GROUPS], m[MOST_GROUPS], n[MOST_GROUPS], k[MOST_GROUPS], ld[MATRICES][MOST_GROUPS],
+        ones[MOST_GROUPS];
+    const size_t scalar = fake_bytes(p->scalar_type);
+    char alpha[8 * MOST_GROUPS], beta[8 * MOST_GROUPS];
+
+    for (int i = 0; i < (int)p->batch; i++) {
+        op_a[i] = p->op_a, op_b[i] = p->op_b, m[i] = (int)p->m, n[i] = (int)p->n, k[i] = (int)p->k, ones[i] = 1;
+        for (int which = 0; which < MATRICES; which++)
+            ld[which][i] = (int)p->ld[which];
+        memcpy(alpha + (size_t)i * scalar, p->alpha, scalar);
+        memcpy(beta + (size_t)i * scalar, p->beta, scalar);
+    }
+    return lib.cublasGemmGroupedBatchedEx(h, op_a, op_b, m, n, k, alpha, p->at[A], p->type[A], ld[A], p->at[B], p->type[B],
+                                          ld[B], beta, p->at[C], p->type[C], ld[C], (int)p->batch, ones, p->compute);
+}
+
 static int call(job *j)
 {
     const fake_product placed_there = called(j), *const p = &placed_there;
@@ -413,6 +436,8 @@ static int call(job *j)
 
     if (j->one.kind == LT)
         return call_lt(j, p);
+    if (j->one.kind == GROUPED && lib.cublasGemmGroupedBatchedEx)
+        return call_groups(h, p);
     if (p->scalars != ON_HOST) /* a mode of the handle, which other threads may use */
         lib.cublasSetPointerMode_v2(h, p->scalars);
     status = (is_wide ? call_wide : call_narrow)(h, p, j->one.kind, j->one.is_3m);
@@ -647,14 +672,28 @@ static void expect_attributes_left(job *j, int *wrong)
     expect(count() == count_before + number && count_wrong(j) == 0, "attributes of a description", wrong);
 }
 
+/* Two groups of unlike sizes; the products of the first one are those of the job. */
+static int call_unlike_groups(job *j)
+{
+    const int op[] = {0, 0}, m[] = {24, 8}, n[] = {16, 8}, k[] = {32, 8}, ldb[] = {32, 8}, in_group[] = {1, 1};
+    const float alpha[] = {1, 1}, beta[] = {0, 0};
+    uint64_t pointers[MATRICES][2];
+    void *at[MATRICES];
+
+    for (int i = A; i <= C; i++) {
+        pointers[i][0] = j->device[i];
+        pointers[i][1] = allocate(8 * 8 * sizeof(float));
+        at[i] = (void *)(uintptr_t)allocate(sizeof pointers[i]);
+        if (to_device((uint64_t)(uintptr_t)at[i], pointers[i], sizeof pointers[i]) != 0)
+            die("cannot copy");
+    }
+    return lib.cublasSgemmGroupedBatched(j->handle, op, op, m, n, k, alpha, at[A], m, at[B], ldb, beta, at[C], m, 2, in_group);
+}
+
 /* Calls that are counted, and left to the library. */
 static void expect_left(job *j, int *wrong)
 {
-    const int op = 0, m = 24, n = 16, k = 32, ldb = 32, in_group = 1;
     const int before = count();
-    const float alpha = 1, beta = 0;
-    void *const a = (void *)(uintptr_t)j->arrays[OF_A], *const b = (void *)(uintptr_t)j->arrays[OF_B],
-                *const c = (void *)(uintptr_t)j->arrays[OF_C];
 
     lib.cublasSetSmCountTarget(j->handle, 64);
     *wrong += call(j) != 0;
@@ -663,15 +702,12 @@ static void expect_left(job *j, int *wrong)
     *wrong += call(j) != 0;
     lib.cublasSetMathMode(j->handle, 0);
     expect(count_wrong(j) == 0, "few multiprocessors, and emulated types", wrong);
-    expect(lib.cublasSgemmGroupedBatched(j->handle, &op, &op, &m, &n, &k, &alpha, a, &m, b, &ldb, &beta, c, &m, 1, &in_group) ==
-                   0 &&
-               count_wrong(j) == 0,
-           "groups of batches", wrong);
+    expect(call_unlike_groups(j) == 0 && count_wrong(j) == 0, "groups of unlike batches", wrong);
     lib.cublasSetPointerMode_v2(j->handle, ON_DEVICE);
     expect(lib.cublasCgemm_v2(j->handle, 0, 0, 2, 2, 2, (void *)(uintptr_t)j->device[OF_A], (void *)(uintptr_t)j->device[OF_A],
                               2, (void *)(uintptr_t)j->device[OF_B], 2, (void *)(uintptr_t)j->device[OF_A],
                               (void *)(uintptr_t)j->device[OF_C], 2) == 0 &&
-               count() == before + 4,
+               count() == before + 5,
            "complex factors on the device", wrong);
     lib.cublasSetPointerMode_v2(j->handle, ON_HOST);
 }

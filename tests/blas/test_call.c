@@ -197,6 +197,19 @@ Test(call, a_triangle_is_the_other_one_of_the_transpose)
     cr_expect_eq(way_of(form), 0);
 }
 
+/* Their factors are arrays on the host in every pointer mode. */
+Test(call, groups_that_are_alike_are_one_batch)
+{
+    blas_form form = plain(BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F);
+
+    form.special = BLAS_EQUAL_GROUPS, form.batch = 3, form.is_pointers = 1;
+    expect_text(form, "j16 k32 l24 f32 batch=3 stride_m=pointers stride_n=pointers stride_p=pointers");
+    form.scalars = BLAS_SCALARS_ON_DEVICE;
+    cr_expect_eq(way_of(form), 0);
+    form.scalars = BLAS_SCALARS_ON_HOST, form.special = BLAS_OTHER_SIZES;
+    cr_expect_eq(way_of(form), 0);
+}
+
 Test(call, what_is_not_certain_is_left_to_cublas)
 {
     blas_form form[8];
