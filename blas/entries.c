@@ -258,7 +258,7 @@ BOTH(SYRK_EX, cublasCherk3mEx, float, BLAS_R_32F, BLAS_OP_C, 1)
 
 /* ---- groups of batches ------------------------------------------------------------------------------------------------ */
 
-/* What describes the groups of a call: arrays on the host, of sizes that have `width` bytes. */
+/* The groups of a call: arrays on the host, of sizes that have `width` bytes. */
 typedef struct groups {
     int64_t count;
     size_t width, scalar_bytes;

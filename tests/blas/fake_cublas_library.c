@@ -156,7 +156,7 @@ static int scalar_of(int compute, int type)
         const int op_b = !op_a;                                                                                           \
         const INT m = n;                                                                                                  \
                                                                                                                           \
-        if (op_a == 2 && fake_is_complex(type))                                                                           \
+        if (uplo < 0 || uplo > 1 || (op_a == 2 && fake_is_complex(type)))                                                 \
             return INVALID_VALUE;                                                                                         \
         return run(h, (fake_product){PLAIN, .batch = 1, .triangle = uplo + 1, OF(type, how)});                            \
     }                                                                                                                     \

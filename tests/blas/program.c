@@ -712,6 +712,48 @@ static void expect_left(job *j, int *wrong)
     lib.cublasSetPointerMode_v2(j->handle, ON_HOST);
 }
 
+/* A factor of 0 on the device, which the host does not see: the library need not read A and B. */
+static void expect_device_factor(job *j, int *wrong)
+{
+    drawn_product one = usual();
+    const int before = *wrong;
+
+    one.p.scalars = ON_DEVICE;
+    make_usual(j, one, 0, 3);
+    for (int i = OF_ALPHA; i <= OF_BETA; i++)
+        (void)to_device(j->device[i], j->host[i], sizeof(float));
+    j->device[OF_A] = j->device[OF_B] = 0;
+    for (int i = 0; i < 8; i++)
+        (void)once(j, wrong);
+    expect(*wrong == before, "alpha = 0 on the device, without A and B", wrong);
+}
+
+/* One triangle of a product without a sum, of none, and of an unknown triangle; no group at all. */
+static void expect_other_kinds(job *j, int *wrong)
+{
+    drawn_product one = usual();
+    const int before = *wrong;
+
+    one.kind = SYRK;
+    one.p.m = one.p.n = 16, one.p.k = 0, one.p.ld[A] = one.p.ld[B] = 16, one.p.op_b = 1, one.p.triangle = UPPER;
+    make_usual(j, one, 1, 3);
+    for (int i = 0; i < 8; i++)
+        (void)once(j, wrong);
+    one.p.k = 32;
+    make_usual(j, one, 0, 2);
+    j->device[OF_A] = 0;
+    for (int i = 0; i < 8; i++)
+        (void)once(j, wrong);
+    expect(*wrong == before, "a triangle with k = 0, and with alpha = 0 and without A", wrong);
+    j->one.p.triangle = 3;
+    for (int i = 0; i < 8; i++)
+        *wrong += call(j) != INVALID_VALUE;
+    expect(*wrong == before, "an unknown triangle is refused by the library", wrong);
+    expect(lib.cublasSgemmGroupedBatched(j->handle, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                                         NULL, 0, NULL) == 0,
+           "no group at all", wrong);
+}
+
 static int run_edges(void)
 {
     drawn_product one = usual();
@@ -730,6 +772,8 @@ static int run_edges(void)
     for (int i = 0; i < 8; i++)
         (void)once(&j, &wrong);
     expect(wrong == 0, "alpha = 0, without A and B", &wrong);
+    expect_device_factor(&j, &wrong);
+    expect_other_kinds(&j, &wrong);
     expect_long_leads(&j, &wrong);
     make_usual(&j, usual(), 1, 0);
     expect_left(&j, &wrong);
