@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "graph_memory.h"
 #include "log.h"
 
 enum {
@@ -34,18 +35,41 @@ void blas_compute_start(blas_choice choice)
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------- */
 
+/*
+ * Take what a captured kernel needs beyond the call's workspace: the stream's own memory would become nodes of the graph, which
+ * not every graph may have. false: there is none.
+ */
+static bool take_memory(const tj_driver *driver, const tj_plan *plan, const blas_call *call, tj_operands *operands,
+                        void **taken)
+{
+    const size_t bytes = tj_plan_workspace_bytes(plan);
+
+    if (bytes <= call->workspace_bytes)
+        return true;
+    *taken = blas_graph_memory_take(driver, call->form.home, call->stream, bytes);
+    operands->workspace = *taken;
+    operands->workspace_bytes = bytes;
+    return *taken != NULL;
+}
+
 /* false: nothing is queued, and cuBLAS is to compute this call. A launch that fails is the last one of its product. */
-static bool launch(const blas_call *call, blas_product *product, bool is_captured)
+static bool launch(const tj_driver *driver, const blas_call *call, blas_product *product, bool is_captured)
 {
     const tj_plan *plan = atomic_load_explicit(&product->kernel.plan, memory_order_acquire);
+    void *taken = NULL;
     tj_operands operands;
+    tj_status status;
     tj_error err;
 
-    /* In a graph the stream's own memory would become nodes, which not every graph may have. */
-    if (!blas_call_is_whole(call) || (is_captured && tj_plan_workspace_bytes(plan) > call->workspace_bytes))
+    if (!blas_call_is_whole(call))
         return false;
     blas_call_operands(call, &product->problem, &operands);
-    if (tj_plan_launch(plan, &operands, call->stream, &err) == TJ_OK)
+    if (is_captured && !take_memory(driver, plan, call, &operands, &taken))
+        return false;
+    status = tj_plan_launch(plan, &operands, call->stream, &err);
+    if (taken)
+        blas_graph_memory_give(driver, call->stream, taken);
+    if (status == TJ_OK)
         return true;
     atomic_store(&product->kernel.state, BLAS_IS_THEIRS);
     tj_log_line(&self.log, TJ_LOG_INFO, "%s goes back to cuBLAS: %s", product->name, err.message);
@@ -133,7 +157,7 @@ static blas_pair *watch(const tj_driver *driver, const blas_call *call, blas_pro
 
 static bool launch_timed(const tj_driver *driver, const blas_call *call, blas_product *product, blas_pair *pair)
 {
-    const bool is_done = launch(call, product, false);
+    const bool is_done = launch(driver, call, product, false);
 
     blas_timing_end(driver, pair, call->stream, is_done);
     return is_done;
@@ -251,14 +275,16 @@ bool blas_compute_begin(const tj_driver *driver, const blas_call *call, blas_pro
     }
     is_captured = !driver->api.stream_is_capturing ||
                   driver->api.stream_is_capturing((CUstream)call->stream, &captured) != CUDA_SUCCESS || captured != 0;
+    if (!is_captured)
+        blas_graph_memory_free(driver);
     if (now == BLAS_IS_NEW)
         now = meet(driver, product, is_captured);
     if (now == BLAS_IS_OURS && (is_captured || self.choice != BLAS_BY_TIME))
-        return launch(call, product, is_captured);
+        return launch(driver, call, product, is_captured);
     if (now == BLAS_IS_OURS)
         return launch_timed(driver, call, product, watch(driver, call, product));
     if (is_captured)
-        return now == BLAS_IS_COMPARED && is_promising(driver, product) && launch(call, product, true);
+        return now == BLAS_IS_COMPARED && is_promising(driver, product) && launch(driver, call, product, true);
     if (now == BLAS_IS_CHECKED)
         check(driver, call, product, visit);
     return now != BLAS_IS_CHECKED && (now == BLAS_IS_COMPARED || self.choice == BLAS_BY_TIME) &&

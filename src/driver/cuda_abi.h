@@ -23,6 +23,8 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUuserObject_st *CUuserObject;
 typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUuuid_st {
     unsigned char bytes[16];
@@ -175,6 +177,12 @@ enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1, C
 enum { CU_STREAM_CAPTURE_MODE_GLOBAL = 0, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1, CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 
 enum { CU_STREAM_LEGACY = 1 }; /* a handle, which NULL means too; the stream is never captured */
+
+/* CUevent_flags */
+enum { CU_EVENT_DISABLE_TIMING = 2 };
+
+/* CUuserObject_flags, CUuserObjectRetain_flags */
+enum { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1, CU_GRAPH_USER_OBJECT_MOVE = 1 };
 
 /* cuGetProcAddress: a NULL stream is the legacy one, as the headers promise. */
 enum { CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1 };

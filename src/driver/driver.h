@@ -87,6 +87,8 @@ struct tj_log; /* log.h */
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \
     X(stream_get_ctx, cuStreamGetCtx, cuStreamGetCtx, 9020, false, (CUstream stream, CUcontext *context))               \
+    X(stream_get_capture_info, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, false,                        \
+      (CUstream stream, int *status, uint64_t *id, CUgraph *graph, const CUgraphNode **node, size_t *nodes))           \
     X(stream_get_green, cuStreamGetGreenCtx, cuStreamGetGreenCtx, 12040, false, (CUstream stream, CUgreenCtx *context)) \
     X(green_get_resource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, 12040, false,                            \
       (CUgreenCtx context, CUdevResource *resource, int type))                                                         \
@@ -97,6 +99,13 @@ struct tj_log; /* log.h */
     X(graph_launch, cuGraphLaunch, cuGraphLaunch, 10000, false, (CUgraphExec executable, CUstream stream))             \
     X(graph_exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, false, (CUgraphExec executable))              \
     X(graph_destroy, cuGraphDestroy, cuGraphDestroy, 10000, false, (CUgraph graph))                                    \
+    X(user_object_create, cuUserObjectCreate, cuUserObjectCreate, 11030, false,                                        \
+      (CUuserObject *object, void *payload, void (*destroy)(void *payload), unsigned int references,                   \
+       unsigned int flags))                                                                                            \
+    X(user_object_release, cuUserObjectRelease, cuUserObjectRelease, 11030, false,                                     \
+      (CUuserObject object, unsigned int references))                                                                  \
+    X(graph_retain_user_object, cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, false,                        \
+      (CUgraph graph, CUuserObject object, unsigned int references, unsigned int flags))                               \
     X(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010,       \
       false, (int *mode))                                                                                              \
     X(mem_alloc, cuMemAlloc, cuMemAlloc_v2, 3020, false, (CUdeviceptr *pointer, size_t bytes))                         \
@@ -116,6 +125,8 @@ struct tj_log; /* log.h */
     X(stream_create, cuStreamCreate, cuStreamCreate, 2000, false, (CUstream *stream, unsigned int flags))              \
     X(stream_destroy, cuStreamDestroy, cuStreamDestroy_v2, 4000, false, (CUstream stream))                             \
     X(stream_synchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, false, (CUstream stream))                    \
+    X(stream_wait_event, cuStreamWaitEvent, cuStreamWaitEvent, 3020, false,                                            \
+      (CUstream stream, CUevent event, unsigned int flags))                                                            \
     X(event_create, cuEventCreate, cuEventCreate, 2000, false, (CUevent *event, unsigned int flags))                   \
     X(event_record, cuEventRecord, cuEventRecord, 2000, false, (CUevent event, CUstream stream))                       \
     X(event_synchronize, cuEventSynchronize, cuEventSynchronize, 2000, false, (CUevent event))                         \

@@ -4,6 +4,7 @@
 /* tier: change; sanitizers: only; run: blas/inside_threads threads; env: TILEJIT_BLAS=with; labels: threads */
 /* tier: change; sanitizers: only; run: blas/inside_edges edges; env: TILEJIT_BLAS=with:always */
 /* tier: change; sanitizers: only; run: blas/inside_workspace workspace; env: TILEJIT_BLAS=with:always */
+/* tier: change; sanitizers: only; run: blas/inside_graphs graphs; env: TILEJIT_BLAS=with:always */
 /*
  * program: a program that multiplies by cuBLAS, checks each product, and knows nothing of TileJIT.
  *
@@ -19,7 +20,7 @@
  *     program idle LIBRARY               a library is opened, and nothing is called
  *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
  *     program refused                    a product that the library does not compute
- *     program threads | fork | capture | expected | workspace | both | symbols | two LIBRARY | stub LIBRARY
+ *     program threads | fork | capture | expected | workspace | graphs | both | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
  */
@@ -106,10 +107,12 @@ static struct {
 
 static struct {
     int (*init)(unsigned), (*device_get)(int *, int), (*primary_retain)(void **, int), (*set_current)(void *);
-    int (*primary_reset)(int);
-    int (*mem_alloc)(uint64_t *, size_t), (*to_host)(void *, uint64_t, size_t), (*copy)(uint64_t, const void *, size_t);
+    int (*primary_reset)(int), (*mem_alloc)(uint64_t *, size_t), (*mem_info)(size_t *, size_t *);
+    int (*to_host)(void *, uint64_t, size_t), (*copy)(uint64_t, const void *, size_t);
     int (*stream_create)(void **, unsigned), (*stream_wait)(void *), (*begin_capture)(void *, int);
     int (*end_capture)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
+    int (*graph_destroy)(void *), (*executable_destroy)(void *), (*event_create)(void **, unsigned);
+    int (*event_record)(void *, void *), (*stream_wait_event)(void *, void *, unsigned);
 } cu;
 /* clang-format on */
 
@@ -200,6 +203,7 @@ static void open_driver(void)
     find(driver, "cuDevicePrimaryCtxReset_v2", &cu.primary_reset);
     find(driver, "cuCtxSetCurrent", &cu.set_current);
     find(driver, "cuMemAlloc_v2", &cu.mem_alloc);
+    find(driver, "cuMemGetInfo_v2", &cu.mem_info);
     find(driver, "cuMemcpyDtoH_v2", &cu.to_host);
     find(driver, "cuMemcpyHtoD_v2", &cu.copy);
     find(driver, "cuStreamCreate", &cu.stream_create);
@@ -208,6 +212,11 @@ static void open_driver(void)
     find(driver, "cuStreamEndCapture", &cu.end_capture);
     find(driver, "cuGraphInstantiateWithFlags", &cu.instantiate);
     find(driver, "cuGraphLaunch", &cu.graph_launch);
+    find(driver, "cuGraphDestroy", &cu.graph_destroy);
+    find(driver, "cuGraphExecDestroy", &cu.executable_destroy);
+    find(driver, "cuEventCreate", &cu.event_create);
+    find(driver, "cuEventRecord", &cu.event_record);
+    find(driver, "cuStreamWaitEvent", &cu.stream_wait_event);
     if (cu.init(0) != 0)
         die("no driver");
     use_device(0);
@@ -1023,6 +1032,17 @@ static bool is_captured(job *j, void **graph)
     return cu.begin_capture(j->stream, 0) == 0 && call(j) == 0 && cu.end_capture(j->stream, graph) == 0 && count() == before;
 }
 
+/* A kernel that splits k, and needs a workspace. */
+static void make_split(job *j, int *wrong)
+{
+    drawn_product one = usual();
+
+    one.p.m = one.p.n = 16, one.p.k = 2048, one.p.ld[A] = one.p.ld[C] = one.p.ld[D] = 16, one.p.ld[B] = 2048;
+    open_handles(j);
+    make_usual(j, one, 1, 0);
+    expect(await(j, wrong), "the product is taken", wrong);
+}
+
 /* A large product and a small one until both are taken, and 40 times more. */
 static int run_both(void)
 {
@@ -1041,25 +1061,84 @@ static int run_both(void)
     return wrong;
 }
 
-/* A kernel that splits k needs a workspace: a capture takes that of the handle, and nobody else's. */
+static size_t free_memory(void)
+{
+    size_t bytes = 0, total;
+
+    if (cu.mem_info(&bytes, &total) != 0)
+        die("no memory info");
+    return bytes;
+}
+
+/* Launch the graph with other operands. */
+static void expect_replay(job *j, void *executable, int *wrong)
+{
+    fill_job(j, false);
+    expect(cu.graph_launch(executable, j->stream) == 0 && count_wrong(j) == 0, "the graph multiplies", wrong);
+}
+
+/* A capture takes the workspace of the handle, if it is large enough, and nobody else's. */
 static int run_workspace(void)
 {
     void *graph = NULL, *executable = NULL;
-    drawn_product one = usual();
+    size_t before;
     int wrong = 0;
     job j = {0};
 
-    one.p.m = one.p.n = 16, one.p.k = 2048, one.p.ld[A] = one.p.ld[C] = one.p.ld[D] = 16, one.p.ld[B] = 2048;
-    open_handles(&j);
-    make_usual(&j, one, 1, 0);
-    expect(await(&j, &wrong), "the product is taken", &wrong);
-    expect(!is_captured(&j, &graph), "a capture without a workspace is left to the library", &wrong);
-    expect(lib.cublasSetWorkspace_v2(j.handle, (void *)allocate(1 << 20), 1 << 20) == 0 && is_captured(&j, &graph),
-           "one with a workspace is not", &wrong);
-    (void)to_device(j.device[OF_C], j.host[OF_C], bytes_of(&j, OF_C));
-    expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, j.stream) == 0 && count_wrong(&j) == 0,
-           "the graph multiplies", &wrong);
-    expect(lib.cublasSetStream_v2(j.handle, j.stream) == 0 && !is_captured(&j, &graph), "a new stream takes it away", &wrong);
+    make_split(&j, &wrong);
+    expect(lib.cublasSetWorkspace_v2(j.handle, (void *)allocate(1 << 20), 1 << 20) == 0, "a workspace", &wrong);
+    before = free_memory();
+    expect(is_captured(&j, &graph) && free_memory() == before, "a capture takes it", &wrong);
+    expect(cu.instantiate(&executable, graph, 0) == 0, "an executable", &wrong);
+    expect_replay(&j, executable, &wrong);
+    expect(lib.cublasSetStream_v2(j.handle, j.stream) == 0 && is_captured(&j, &graph) && free_memory() < before,
+           "a new stream takes it away", &wrong);
+    return wrong;
+}
+
+/* Capture two calls each on two streams, of which the second one joins again, or does not. */
+static bool is_captured_twice(job *j, bool joins, void **graph)
+{
+    void *const stream = j->stream, *side, *forks, *is_joined;
+    const int before = count();
+    bool is_done;
+
+    if (cu.stream_create(&side, 1) != 0 || cu.event_create(&forks, 0) != 0 || cu.event_create(&is_joined, 0) != 0)
+        die("no stream");
+    is_done = cu.begin_capture(stream, 0) == 0 && call(j) == 0 && call(j) == 0 && cu.event_record(forks, stream) == 0 &&
+              cu.stream_wait_event(side, forks, 0) == 0 && lib.cublasSetStream_v2(j->handle, side) == 0 && call(j) == 0 &&
+              call(j) == 0 && cu.event_record(is_joined, side) == 0 &&
+              (!joins || cu.stream_wait_event(stream, is_joined, 0) == 0) && lib.cublasSetStream_v2(j->handle, stream) == 0;
+    return (cu.end_capture(stream, graph) == 0) == joins && is_done && count() == before;
+}
+
+/* Without a workspace of the handle, the memory that a captured kernel needs lives as long as the graph. */
+static int run_graphs(void)
+{
+    void *graph = NULL, *executable = NULL;
+    size_t before, one;
+    int wrong = 0;
+    job j = {0};
+
+    make_split(&j, &wrong);
+    before = free_memory();
+    expect(is_captured(&j, &graph), "a capture is taken", &wrong);
+    one = before - free_memory();
+    expect(one > 0 && one < before, "it has memory of its own", &wrong);
+    expect(cu.instantiate(&executable, graph, 0) == 0 && cu.graph_destroy(graph) == 0 && once(&j, &wrong), "an executable",
+           &wrong);
+    for (int i = 0; i < 2; i++)
+        expect_replay(&j, executable, &wrong);
+    expect(before - free_memory() == one, "the memory stays for the executable", &wrong);
+    expect(cu.executable_destroy(executable) == 0 && once(&j, &wrong) && free_memory() == before, "it is free again", &wrong);
+    expect(is_captured_twice(&j, true, &graph) && before - free_memory() == 2 * one, "each stream has its memory", &wrong);
+    expect(cu.instantiate(&executable, graph, 0) == 0, "an executable", &wrong);
+    expect_replay(&j, executable, &wrong);
+    expect(cu.graph_destroy(graph) == 0 && cu.executable_destroy(executable) == 0 && once(&j, &wrong) &&
+               free_memory() == before,
+           "both are free again", &wrong);
+    expect(is_captured_twice(&j, false, &graph), "a capture that fails", &wrong);
+    expect(once(&j, &wrong) && free_memory() == before, "its memory is free again", &wrong);
     return wrong;
 }
 
@@ -1207,6 +1286,8 @@ int main(int argc, char **argv)
         wrong = run_workspace();
     else if (strcmp(what, "both") == 0)
         wrong = run_both();
+    else if (strcmp(what, "graphs") == 0)
+        wrong = run_graphs();
     else if (strcmp(what, "again") == 0)
         wrong = run_again(argc > 2);
     else if (strcmp(what, "contexts") == 0)

@@ -113,6 +113,12 @@ Test(blas, a_capture_records_a_kernel_that_is_there_and_waits_for_none)
     must("$T with --always -- $P workspace", "ok a new stream takes it away");
 }
 
+Test(blas, a_graph_has_the_workspace_that_the_handle_lacks)
+{
+    NEEDS_COMPILER();
+    must("$T with --always -- $P graphs", "ok its memory is free again");
+}
+
 Test(blas, threads_and_forked_children)
 {
     must("$T with -- $P threads", "4 threads, 0 wrong");

@@ -800,6 +800,40 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status)
     return end(result);
 }
 
+/* Graphs hold nothing here. */
+static CUresult refuse(enum call call)
+{
+    const CUresult result = begin(call);
+
+    return end(result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result);
+}
+
+EXPORT_NEW CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, uint64_t *id, CUgraph *graph,
+                                              const CUgraphNode **node, size_t *nodes)
+{
+    (void)stream, (void)status, (void)id, (void)graph, (void)node, (void)nodes;
+    return refuse(CALL_stream_get_capture_info);
+}
+
+EXPORT_NEW CUresult cuUserObjectCreate(CUuserObject *object, void *payload, void (*destroy)(void *payload),
+                                       unsigned int references, unsigned int flags)
+{
+    (void)object, (void)payload, (void)destroy, (void)references, (void)flags;
+    return refuse(CALL_user_object_create);
+}
+
+EXPORT_NEW CUresult cuUserObjectRelease(CUuserObject object, unsigned int references)
+{
+    (void)object, (void)references;
+    return refuse(CALL_user_object_release);
+}
+
+EXPORT_NEW CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int references, unsigned int flags)
+{
+    (void)graph, (void)object, (void)references, (void)flags;
+    return refuse(CALL_graph_retain_user_object);
+}
+
 EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
 {
     CUresult result = begin(CALL_thread_exchange_capture_mode);
@@ -1086,6 +1120,14 @@ EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start_event, CUe
     (void)stop_event;
     *milliseconds = 1.0F;
     return end(result);
+}
+
+EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    (void)stream;
+    (void)event;
+    (void)flags;
+    return end(begin(CALL_stream_wait_event));
 }
 
 EXPORT CUresult cuEventDestroy_v2(CUevent event)
