@@ -103,7 +103,7 @@ static void multiply_in_green_contexts(tj_context *context, product *q, int devi
         return;
     }
     for (int i = 0; i < 2; i++) {
-        void *description, *green, *stream;
+        void *description = NULL, *green = NULL, *stream = NULL;
         unsigned count;
         char where[64];
 
