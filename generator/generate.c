@@ -129,14 +129,22 @@ static void set_type_names(tj_template_params *params, const tj_problem *callers
     tj_template_set(params, "n_from_t", callers->n.type != view->n.type ? tj_facts_of(callers->n.type)->cuda : n);
 }
 
-/* Set the signs of the imaginary parts in a complex product, and of their own product (parts/c64.cuh). */
-static void set_signs(tj_template_params *params, const tj_problem *view)
+/*
+ * Set the terms of a complex product, with their signs (parts/c64.cuh). With an invariant those of the imaginary part are added in
+ * one order, whether or not M and N have changed places.
+ */
+static void set_terms(tj_template_params *params, const tj_problem *view, bool is_swapped)
 {
-    const bool by_m = view->m.conjugated, by_n = view->n.conjugated;
+    const bool by_m = view->m.conjugated, by_n = view->n.conjugated, n_first = tj_is_invariant(view) && is_swapped;
+    const char *const m_im = by_m ? "-m.im" : "m.im", *const n_im = by_n ? "-n.im" : "n.im";
 
     tj_template_set_flag(params, "complex", tj_is_complex(view));
-    tj_template_set(params, "m_im", by_m ? "-m.im" : "m.im");
-    tj_template_set(params, "n_im", by_n ? "-n.im" : "n.im");
+    tj_template_set(params, "m_im", m_im);
+    tj_template_set(params, "n_im", n_im);
+    tj_template_set(params, "first_re", n_first ? "n.re" : "m.re");
+    tj_template_set(params, "first_im", n_first ? m_im : n_im);
+    tj_template_set(params, "second_re", n_first ? "m.re" : "n.re");
+    tj_template_set(params, "second_im", n_first ? n_im : m_im);
     tj_template_set(params, "square", by_m == by_n ? "-m.im" : "m.im");
 }
 
@@ -156,7 +164,6 @@ static void set_types(tj_template_params *params, const tj_problem *problem, con
     int parts = 0;
 
     set_type_names(params, callers, view);
-    set_signs(params, view);
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
     tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_type_get_facts(sum)->cuda);
     tj_template_set(params, "scalar_t",
@@ -211,6 +218,7 @@ static void fill_common(const tj_problem *problem, const tj_problem *callers, co
     const tj_checks checks = tj_checks_of(config, is_swapped);
 
     set_types(params, problem, callers, view);
+    set_terms(params, view, is_swapped);
     set_groups(params, view, config->family->sums_in_registers);
     set_dim(params, "k", &view->k);
     set_dim(params, "l", &view->l);
@@ -275,7 +283,11 @@ static void print_scaled_sum(const tj_problem *view, const tj_expression_sums *s
     for (int i = 0; converts && i < 1 + pairs; i++)
         tj_text_print(out, "%s %s = %s;\n", tj_template_get(params, "scalar_t"), name[i], sum[i]);
     for (int i = 0; tj_sum_order_of(view) == TJ_SUMS_IN_CHAIN && i < 1 + pairs; i++)
-        tj_text_print(out, "%s += 0;  // never -0, whether or not zeros fill a tile\n", sum[i]);
+        if (tj_is_complex(view))
+            tj_text_print(out, "%s = {%s.re + 0, %s.im + 0};  // never -0, whether or not zeros fill a tile\n", sum[i], sum[i],
+                          sum[i]);
+        else
+            tj_text_print(out, "%s += 0;  // never -0, whether or not zeros fill a tile\n", sum[i]);
     for (int turn = 0; turn < TJ_FACTORS; turn++) {
         /* M's first, or with an invariant the caller's M. */
         const tj_which which = (tj_which)(tj_is_invariant(view) && is_swapped ? (int)TJ_MATRIX_N - turn : turn);

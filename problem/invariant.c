@@ -3,6 +3,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "symmetric.h"
 
 /* Do tensor cores multiply the elements, as they are or widened? Next to f32 they are widened to f32, whatever the compute. */
 static bool suits_tensor_cores(const tj_problem *problem)
@@ -59,8 +60,10 @@ tj_status tj_invariant_check(const tj_problem *words, tj_error *err)
                        words->compute == TJ_COMPUTE_F32_SPLIT
                            ? "chooses its way by all elements of M and N"
                            : "adds in parts that differ from one kind of tensor cores to another");
-    if (tj_type_is_complex(words->m.type))
-        what = "sums are complex, and each family adds their parts in its own way";
+    if (tj_is_complex(words) && words->compute == TJ_COMPUTE_TF32)
+        what = "tensor cores multiply the parts of complex numbers, in an order of each warp tile";
+    else if (tj_is_complex(words) && tj_is_symmetric(words))
+        what = "P is symmetric, and the terms of an imaginary part are added in another order in the other triangle";
     else if (tj_divides_k(words))
         what = "groups along k have sums of different length, which begin anywhere in a step";
     else if (tj_epilogue_reduces(&words->epilogue))

@@ -428,6 +428,38 @@ static void add_term(double factor, const element *number, long double sign, ele
     e->is_special |= number->is_special || !isfinite(factor);
 }
 
+/* product = a * b of complex numbers, with the operations of a kernel (parts/c64.cuh). */
+static void multiply_parts(const double *a, const double *b, bool is_f64, double product[2])
+{
+    if (is_f64) {
+        product[0] = fma(a[0], b[0], -a[1] * b[1]);
+        product[1] = fma(a[0], b[1], a[1] * b[0]);
+    } else {
+        const float re = (float)a[0], im = (float)a[1], b_re = (float)b[0], b_im = (float)b[1];
+
+        product[0] = fmaf(re, b_re, -im * b_im);
+        product[1] = fmaf(re, b_im, im * b_re);
+    }
+}
+
+/* Return one part of alpha * sum + beta * C with the operations of a kernel whose sums are a chain. real: the column of the real part. */
+static double part_of_chain(const resolved *request, const tj_tile *tile, int r, int real, int part)
+{
+    const double *const chain = &tile->chain[r * TJ_TILE_COLS + real];
+    const double sum[] = {chain[0] + 0.0, chain[1] + 0.0}; /* never -0 */
+    const bool is_f64 = request->chain == TJ_F64;
+    double value[] = {sum[0], sum[1]}, added[2];
+
+    if (request->problem.epilogue.has_alpha)
+        multiply_parts(sum, request->alpha, is_f64, value);
+    if (!request->reads_c)
+        return value[part];
+    const double old[] = {read_c(request, tile, r, real), read_c(request, tile, r, real + 1)};
+
+    multiply_parts(request->beta, old, is_f64, added);
+    return is_f64 ? value[part] + added[part] : (double)((float)value[part] + (float)added[part]);
+}
+
 /* Return the real or the imaginary part of an element of P: of alpha * sum + beta * C. c is odd for the imaginary part. */
 static element part_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
@@ -451,6 +483,8 @@ static element part_at(const resolved *request, const tj_tile *tile, int r, int 
 
         add_term(request->beta[i], &number, i == 1 && part == 0 ? -1.0L : 1.0L, &e);
     }
+    if (tile->chain && isfinite(e.value))
+        e.value = (long double)part_of_chain(request, tile, r, real, part);
     return e;
 }
 

@@ -37,8 +37,8 @@ __device__ __forceinline__ bool operator!=(c64 a, float real)
 __device__ __forceinline__ void add_product(c64 &sum, c64 m, c64 n)
 {
     sum.re = fma(m.re, n.re, sum.re);
-    sum.im = fma(m.re, n.im, sum.im);  //@ n_im for n.im
+    sum.im = fma(m.re, n.im, sum.im);  //@ first_re for m.re  //@ first_im for n.im
     sum.re = fma(-m.im, n.im, sum.re);  //@ square for -m.im
-    sum.im = fma(m.im, n.re, sum.im);  //@ m_im for m.im
+    sum.im = fma(m.im, n.re, sum.im);  //@ second_im for m.im  //@ second_re for n.re
 }
 

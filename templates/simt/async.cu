@@ -21,28 +21,12 @@
 #include "simt/card.cuh"
 constexpr int STAGES = 3;
 constexpr int STEPS = BK / SLICES;  // of a phase, for one thread  //@ only sliced
-//@| constexpr int STEPS = BK;  // of a phase  //@ only not sliced and not keeps_lines
-//@| constexpr int STEPS = BK / VEC;  // of a phase: each is VEC long  //@ only keeps_lines
+//@| constexpr int STEPS = BK;  // of a phase  //@ steps for BK  //@ only not sliced
 constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase  //@ only spreads_copies
 
 #include "parts/vector.cuh"
 #include "parts/async.cuh"
-//@ if keeps_lines
-//@| // What one phase needs. Both tiles lie as M and N do, line by line along k; VEC more: lines that are read together lie in
-//@| // other banks.
-//@| struct __align__(16) phase_t {
-//@|     sum_t M[BM][BK + VEC];
-//@|     sum_t N[BN][BK + VEC];
-//@| };
-//@ else
-// What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
-struct __align__(16) phase_t {
-    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only m_row_major
-    //@| sum_t M[BK][BM];  //@ only not m_row_major
-    sum_t N[BK][BN];  //@ only n_row_major
-    //@| sum_t N[BK][BN + VEC];  // VEC more: elements that are neighbours along k are stored into other banks  //@ only not n_row_major
-};
-//@ end
+#include "simt/phase.cuh"  //@ phase
 
 #include "parts/rows.cuh"
 #include "simt/launch.cuh"

@@ -4,9 +4,8 @@
 //@| #include "parts/part_of_k.cuh"  //@ only splits_k
 const index_t phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not splits_k
 
-// The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,  //@ piece for VEC x VEC  //@ only not keeps_lines
-// the next are 4 * VEC rows or 8 * VEC columns further.  //@ next_row for 4 * VEC  //@ next_col for 8 * VEC  //@ only not keeps_lines
-//@| // The lanes of a warp stand 4 x 8. Here is a thread's first element in the tile; the next are 4 rows or 8 columns further.  //@ only keeps_lines
+// The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,  //@ piece for VEC x VEC
+// the next are 4 * VEC rows or 8 * VEC columns further.  //@ next_row for 4 * VEC  //@ next_col for 8 * VEC
 const int thread = threadIdx.x;
 const int lane = thread % 32;
 const int warp = thread / 32;  //@ thread_of_tile for thread

@@ -6,8 +6,7 @@ for (int kk = 0; kk < BK; kk += M_STEPS) {
             continue;
         const input_t *from = &m_from[row * ld_m + kk];  //@ only m_along_k
         //@| const input_t *from = &m_from[kk * ld_m + row];  //@ only not m_along_k
-        sum_t *to = &into.M[m_kk + kk][m_row + row];  //@ m_column for m_row  //@ only not keeps_lines
-        //@| sum_t *to = &into.M[m_row + row][m_kk + kk];  //@ only keeps_lines
+        sum_t *to = &into.M[m_kk + kk][m_row + row];  //@ m_stored for m_kk + kk][m_row + row
         copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k  //@ only clips_rows or check_k
         //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);  //@ only not clips_rows and not check_k
     }

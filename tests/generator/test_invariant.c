@@ -43,6 +43,8 @@ Test(invariant, has_one_order_for_each_type)
         tj_sum_order order;
     } of[] = {{TJ_F32, 0, TJ_SUMS_IN_CHAIN},
               {TJ_F64, 0, TJ_SUMS_IN_CHAIN},
+              {TJ_C64, 0, TJ_SUMS_IN_CHAIN},
+              {TJ_C128, 0, TJ_SUMS_IN_CHAIN},
               {TJ_F16, 0, TJ_SUMS_BY_TENSOR_CORES},
               {TJ_BF16, 0, TJ_SUMS_BY_TENSOR_CORES},
               {TJ_E4M3, 0, TJ_SUMS_BY_TENSOR_CORES},
@@ -77,6 +79,8 @@ Test(invariant, is_kept_or_refused_by_each_config)
         {TJ_F32, "simt:bm=64,bn=64,tm=4,tn=8,slices=2", "family simt with slices=2"},
         {TJ_F32, "skinny:stream=m", "family skinny adds them in another: use family tiled"},
         {TJ_F64, "mma", NULL},
+        {TJ_C128, "simt", NULL},
+        {TJ_C128, "mma", "family mma adds them in another: use family tiled"},
         {TJ_F64, "mma:splits=2", "family mma with splits=2 adds them in another: use family tiled without these"},
         {TJ_BF16, "mma:width=1,vector=1", NULL},
         {TJ_BF16, "mma:slices=2", "family mma with slices=2 adds them in another: use family mma without these"},
@@ -142,6 +146,18 @@ static void fp8(tj_problem *p)
     p->compute = TJ_COMPUTE_F32_FP8;
 }
 
+static void tf32(tj_problem *p)
+{
+    p->compute = TJ_COMPUTE_TF32;
+}
+
+static void one_triangle(tj_problem *p)
+{
+    *p = (tj_problem)TJ_PROBLEM_INIT(40, 96, 40, TJ_C64);
+    p->invariant = TJ_INVARIANT_ROWS;
+    p->symmetric = TJ_SYMMETRIC_BOTH;
+}
+
 static void along_k(tj_problem *p)
 {
     p->rows = (tj_rows){.kind = TJ_ROWS_ALONG_K, .groups = 3};
@@ -189,6 +205,8 @@ Test(invariant, is_refused_where_no_kernel_keeps_it)
         const char *refusal;
     } of[] = {{split, TJ_F32, "compute f32_split chooses its way by all elements of M and N: use compute f32"},
               {fp8, TJ_E4M3, "compute f32_fp8 adds in parts"},
+              {tf32, TJ_C64, "tensor cores multiply the parts of complex numbers"},
+              {one_triangle, TJ_C64, "P is symmetric, and the terms of an imaginary part"},
               {along_k, TJ_BF16, "groups along k"},
               {reduced, TJ_F32, "the epilogue reduces rows or columns"},
               {repacked, TJ_F16, "repacked weights"},

@@ -49,6 +49,32 @@ Test(complex_numbers, each_family_multiplies_conjugates_in_any_layout)
     }
 }
 
+/* Invariant rows: a sum has one right value, whichever of M and N a kernel multiplies first, and with alpha and beta. */
+Test(complex_numbers, invariant_rows_have_the_bits_of_the_reference)
+{
+    static const char *const configs[] = {"naive", "tiled", "simt:bm=32,bn=64,bk=8,tm=4,tn=4", "simt:bm=8,bn=32,bk=16,tm=2,tn=1",
+                                          NULL};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned i = 0; i < 40 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(33, 37, 45, i % 3 == 2 ? TJ_C128 : TJ_C64);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.invariant = TJ_INVARIANT_ROWS;
+        problem.m.conjugated = i / 2 % 2;
+        problem.n.conjugated = i / 3 % 2;
+        problem.n.layout = i / 4 % 2;
+        problem.p.layout = i / 5 % 2;
+        problem.epilogue.has_alpha = i % 7 < 3;
+        problem.epilogue.has_beta = i % 8 < 4;
+        options.alpha = 0.7, options.alpha_im = -1.3;
+        options.beta = 1.9, options.beta_im = 0.3;
+        snprintf(label, sizeof label, "%s, variant %u", configs[i % 5] ? configs[i % 5] : "chosen", i);
+        expect_right_product(&problem, configs[i % 5], &options, label);
+    }
+}
+
 /* c128 by tensor cores for f64, c64 by those for tf32 where the problem names them: four products of the parts of fragments. */
 Test(complex_numbers, tensor_cores_multiply_parts)
 {

@@ -517,7 +517,13 @@ static void describe_slices(const tj_simt_shape *s, tj_template_params *fill)
 /* Describe where a thread's elements lie in tiles that keep lines. */
 static void describe_lines(tj_template_params *fill)
 {
-    tj_template_set_flag(fill, "keeps_lines", true);
+    tj_template_set(fill, "phase", "simt/phase_lines.cuh");
+    tj_template_set(fill, "steps", "BK / VEC");
+    tj_template_set(fill, "m_stored", "m_row + row][m_kk + kk");
+    tj_template_set(fill, "n_stored", "n_col + col][n_kk + kk");
+    tj_template_set(fill, "piece", "one");
+    tj_template_set(fill, "next_row", "4");
+    tj_template_set(fill, "next_col", "8");
     tj_template_set(fill, "load", "simt/load_lines.cuh");
     tj_template_set(fill, "multiply", "simt/multiply_lines.cuh");
     tj_template_set(fill, "row_lane", "lane / 8");
@@ -531,6 +537,10 @@ static void describe_pieces(const tj_problem *view, const tj_simt_shape *s, bool
 {
     const bool whole_rows = s->tm < tj_simt_vec(view), whole_cols = s->tn < tj_simt_vec(view);
 
+    tj_template_set(fill, "phase", "simt/phase.cuh");
+    tj_template_set(fill, "steps", "BK");
+    tj_template_set(fill, "m_stored", "m_kk + kk][m_row + row");
+    tj_template_set(fill, "n_stored", spreads_cols ? "n_kk + kk][n_place + col" : "n_kk + kk][n_col + col");
     tj_template_set(fill, "load", "simt/load.cuh");
     tj_template_set(fill, "multiply", "simt/multiply.cuh");
     tj_template_set(fill, "row_lane", whole_rows ? "lane / 8 * TM" : "lane / 8 * VEC");
@@ -597,8 +607,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_edges(view, config, &s, form->is_swapped, fill);
     describe_copy(view, &s, true, checks.k, fill);
     describe_copy(view, &s, false, checks.k, fill);
-    tj_template_set(fill, "m_column", "m_row");
-    tj_template_set(fill, "n_column", spreads_cols ? "n_place" : "n_col");
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
     tj_template_set_int(fill, "P_VECTOR", tj_simt_has_vector_p(view, &s) ? tj_simt_p_width(view, &s) : 1);
     tj_template_set_int(fill, "COL_RUN", tj_simt_col_run(view, &s));
