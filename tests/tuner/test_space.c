@@ -310,23 +310,24 @@ static double least_predicted(const tj_device_facts *device, const tj_problem *p
     return least;
 }
 
-/* The tiles that were the fastest on an H200. Phases of 8192 multiply-adds took 1.6 times as long for the first of them. */
+/*
+ * Phases of 8192 multiply-adds took 1.6 times as long on an H200 as those of 4096, and one block of 8 x 8 tiles on a multiprocessor
+ * 1.07 times as long as several of smaller ones.
+ */
 Test(choice, of_complex_numbers_keeps_phases_in_the_instruction_cache)
 {
-    const struct {
-        int64_t extent;
-        const char *tile;
-    } row[] = {{4096, "simt:bm=128,bn=128,bk=16,"}, {1024, "simt:bm=64,bn=128,bk=32,"}};
+    static const int64_t extents[] = {4096, 1024};
     const tj_device_facts device = h200();
 
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        const tj_problem problem = TJ_PROBLEM_INIT(row[i].extent, row[i].extent, row[i].extent, TJ_C64);
+    for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(extents[i], extents[i], extents[i], TJ_C64);
         char text[TJ_CONFIG_TEXT_BYTES];
         tj_config chosen;
 
         cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
         tj_config_print(&chosen, text);
-        cr_expect(strncmp(text, row[i].tile, strlen(row[i].tile)) == 0, "%s", text);
+        const int32_t tile = tj_config_get(&chosen, "tm") * tj_config_get(&chosen, "tn");
+        cr_expect(strncmp(text, "simt:", 5) == 0 && tile <= 32 && 4 * tile * tj_config_get(&chosen, "bk") <= 4096, "%s", text);
     }
 }
 
