@@ -324,11 +324,22 @@ static tj_status describe_quantized(const tj_problem *view, tj_checks checks, bo
     return tj_expression_describe(view, &sums, params, err);
 }
 
+/* Does the copy engine store P, from boxes in shared memory? */
+static bool has_map_of_p(const tj_launch_form *form)
+{
+    bool has_map = false;
+
+    for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
+        has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
+    return has_map;
+}
+
 /* Describe the epilogue, parts/epilogue.cuh, for neighbours at once if the form states an alignment of P. */
 static tj_status describe_epilogue(const tj_problem *view, const tj_config *config, const tj_launch_form *form,
                                    tj_template_params *params, tj_error *err)
 {
-    const bool is_wide = form->align[TJ_MATRIX_P] > 0 && !tj_is_symmetric(view);
+    const bool has_map = has_map_of_p(form), is_wide = form->align[TJ_MATRIX_P] > 0 && (has_map || !tj_is_symmetric(view));
+    const char *const finished = tj_template_get(params, "finished"); /* where a family finishes an element */
     const bool pairs = tj_epilogue_pairs(&view->epilogue), by_cols = view->p.layout != TJ_ROW_MAJOR;
     const bool scales_rows = tj_scales_sum_by_each(view, TJ_MATRIX_M), scales_cols = tj_scales_sum_by_each(view, TJ_MATRIX_N);
     const bool quantizes = tj_is_scaled(view, TJ_MATRIX_P); /* values of P are made of the sums before, in place */
@@ -340,11 +351,10 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
                                tj_reduces_by_thread(config->family),
                                false,
                                NULL,
-                               *tj_template_get(params, "box_of_triangle") != '\0' ? "in_box(box, row, col)"
-                               : tj_stores_twice(view) && !tj_is_hermitian(view)   ? "P[Col * ld_p + Row] = P[Row * ld_p + Col]"
-                                                                                   : NULL};
+                               *finished != '\0'                                 ? finished
+                               : tj_stores_twice(view) && !tj_is_hermitian(view) ? "P[Col * ld_p + Row] = P[Row * ld_p + Col]"
+                                                                                 : NULL};
     const bool scatters = tj_is_scattered(view);
-    bool has_map = false; /* the copy engine stores P, from boxes in shared memory */
     /* Integers continue as floats, or as 64-bit integers, if there is more to compute. */
     const bool converts =
         tj_sum_type(view) == TJ_S32 && tj_scale_k(view) == 0 &&
@@ -388,19 +398,18 @@ static tj_status describe_epilogue(const tj_problem *view, const tj_config *conf
     tj_template_set(params, "sum_of_element", is_wide ? "" : pairs ? "parts/sum_of_pair.cuh" : "parts/sum_of_one.cuh");
     tj_template_set(params, "elements", pairs ? "j * (l / 2)" : "j * l");
     tj_template_set(params, "p_sums", pairs && tj_product_step(form)->splits <= 1 ? "2 * P_VECTOR" : "P_VECTOR");
-    for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
-        has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
     sums.may_be_outside = has_map && !quantizes && (checks.j || checks.l) && has_outputs(&view->epilogue.expression);
     tj_template_set_flag(params, "p_map", has_map);
     tj_template_set_flag(params, "guards_outputs", sums.may_be_outside);
     tj_template_set(params, "p_place",
-                    has_map && pairs ? "in_box(box, row, col / 2)"
-                    : has_map        ? "in_box(box, row, col)"
-                    : sums.place     ? sums.place
-                    : scatters       ? (pairs ? "P[to * ld_p + Col / 2]" : "P[to * ld_p + Col]")
-                    : by_cols        ? "P[Col * ld_p + Row]"
-                    : pairs          ? "P[Row * ld_p + Col / 2]"
-                                     : "P[Row * ld_p + Col]");
+                    *finished          ? finished
+                    : has_map && pairs ? "in_box(box, row, col / 2)"
+                    : has_map          ? "in_box(box, row, col)"
+                    : sums.place       ? sums.place
+                    : scatters         ? (pairs ? "P[to * ld_p + Col / 2]" : "P[to * ld_p + Col]")
+                    : by_cols          ? "P[Col * ld_p + Row]"
+                    : pairs            ? "P[Row * ld_p + Col / 2]"
+                                       : "P[Row * ld_p + Col]");
     tj_template_set(params, "c_place",
                     by_cols ? "C[Col * ld_c + Row]"
                     : pairs ? "C[Row * ld_c + Col / 2]"

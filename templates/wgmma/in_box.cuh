@@ -6,4 +6,3 @@ __device__ __forceinline__ output_t &in_box(output_t *box, int row, int col)
     return box[(at ^ at / 128 % CHUNKS * 16) / sizeof(output_t)];
 }
 
-//@| #include "wgmma/write_some.cuh"  //@ only box_of_triangle

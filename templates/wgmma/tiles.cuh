@@ -11,7 +11,7 @@ struct __align__(1024) phase_t {
 };
 struct shared_t {
     phase_t phase[STAGES];
-    output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P  //@ storers for 4 * MULTIPLIERS  //@ box_cols for SLICE  //@ boxes_of_each for [BOXES]  //@ only p_map or box_of_triangle
+    #include "wgmma/boxes.cuh"  //@ boxes
     sum_t lines[4 * MULTIPLIERS][16][SLICE];  // what each warp stores of P  //@ storers for 4 * MULTIPLIERS  //@ slice_lines for [16][SLICE]  //@ only in_lines
     //@| __align__(8) sum_t parts[CLUSTER - 1][4 * MULTIPLIERS][TM * TN / 2][32][2];  // the other sums of a tile  //@ sharers for CLUSTER  //@ storers for 4 * MULTIPLIERS  //@ only gathers
     #include "wgmma/barriers.cuh"

@@ -85,11 +85,18 @@ Test(symmetric, partial_sums_on_the_diagonal_are_stored)
         expect_right(&problem, "simt:bm=32,bn=32,bk=8,tm=4,tn=4,splits=2", &options, 0);
 }
 
-/* Blocks walk folded tiles; lanes store neighbours of rows and of columns, one by one where lines begin anywhere. */
+/*
+ * Blocks walk folded tiles; the copy engine stores squares of 16-bit elements and their transposes, or lanes store neighbours of rows and of
+ * columns, one by one where lines begin anywhere.
+ */
 Test(symmetric, wgmma_walks_one_triangle)
 {
-    static const char *const configs[] = {"wgmma:bm=64,bn=64", "wgmma:bm=64,bn=64,store=elements", "wgmma:bm=64,bn=64,splits=2",
-                                          "wgmma:bm=128,bn=128,pingpong=yes", "wgmma:bm=64,bn=64,cluster=k2"};
+    static const char *const configs[] = {"wgmma:bm=64,bn=64",
+                                          "wgmma:bm=64,bn=64,store=elements",
+                                          "wgmma:bm=64,bn=64,splits=2",
+                                          "wgmma:bm=128,bn=128,pingpong=yes",
+                                          "wgmma:bm=64,bn=64,cluster=k2",
+                                          "wgmma:bm=64,bn=64,store=lines"};
     static const struct {
         tj_type type, p;
         tj_compute compute;
@@ -111,6 +118,32 @@ Test(symmetric, wgmma_walks_one_triangle)
         problem.p.type = rows[row].p;
         problem.compute = (int8_t)rows[row].compute;
         expect_right(&problem, configs[number % 5], &options, number);
+        if (number % 5 == 0)
+            expect_right(&problem, configs[5], &options, number);
+    }
+}
+
+/* Squares of 64 x 64: of both layouts, in batches, with alpha, over edges, in every kind of tile, and those on the diagonal alone. */
+Test(symmetric, wgmma_turns_squares_around)
+{
+    static const char *const configs[] = {"wgmma:bm=64,bn=64,store=boxes", "wgmma:bm=128,bn=128,pingpong=yes,store=boxes",
+                                          "wgmma:bm=128,bn=64,store=boxes", "wgmma:bm=128,bn=128,cluster=k2,store=boxes"};
+    static const int32_t extents[] = {64, 200, 320, 8, 136};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned number = 0; number < (IS_NIGHTLY ? 60 : 20) && has_nvrtc(); number++) {
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        tj_problem problem =
+            TJ_PROBLEM_INIT(extents[number % 5], 72 + 8 * (number % 3), extents[number % 5], number % 3 ? TJ_BF16 : TJ_F16);
+
+        problem.n.layout = number / 2 % 2;
+        problem.p.layout = number / 3 % 2;
+        problem.batch = number % 4 == 2 ? 1 : 1 + (int64_t)(number / 4 % 2) * 2;
+        problem.epilogue.has_alpha = number / 5 % 2;
+        problem.symmetric = TJ_SYMMETRIC_BOTH;
+        options.alpha = -2;
+        options.guard_bytes = 256;
+        expect_right(&problem, configs[number % 4], &options, number);
     }
 }
 

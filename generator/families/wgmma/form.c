@@ -454,13 +454,26 @@ int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
                                 : 0;
 }
 
+/*
+ * Do tiles of one triangle consist of squares that a warpgroup turns around (stmatrix), so that each is stored twice? Its elements are
+ * finished without a look at what lies beyond the diagonal. Threads of three multipliers have no registers for it.
+ */
+static bool has_squares_of_p(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return tj_stores_twice(view) && tj_facts_of(view->p.type)->bytes == 2 && s->bn % TJ_WGMMA_ROWS == 0 && s->multipliers < 3 &&
+           view->epilogue.expression.nodes == 0 && !tj_scales_sum_by_each(view, TJ_MATRIX_M) &&
+           !tj_scales_sum_by_each(view, TJ_MATRIX_N);
+}
+
 /* A line of a box has 16 bytes, and the last 16 bytes of a line of P are stored whole. */
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t bytes = tj_facts_of(view->p.type)->bytes;
 
+    if (tj_is_symmetric(view) && !has_squares_of_p(view, s))
+        return false;
     return s->splits <= 1 && !tj_is_grouped(view) && !tj_is_scattered(view) && !view->epilogue.has_beta &&
-           !tj_stride_is_pointers(view->p.stride) && tj_access_fits_output(view, CHUNK / bytes) &&
+           !tj_stride_is_pointers(view->p.stride) && tj_access_widest(view, TJ_MATRIX_P, CHUNK / bytes) == CHUNK / bytes &&
            !tj_type_is_pair(view->p.type) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 
@@ -525,7 +538,7 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
         out.vector = out.quads ? CHUNK : 1;
         return out;
     }
-    if (has_triangle(view, s)) {
+    if (has_triangle(view, s) && out.boxes == 0) {
         out.vector =
             s->store == TJ_WGMMA_ELEMENTS ? 1 : tj_access_widest(view, TJ_MATRIX_P, tj_least(out.slice / 4, CHUNK / p_bytes));
         out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * out.slice * p_bytes;
@@ -1283,7 +1296,7 @@ static void describe_edges(const tj_problem *view, tj_checks checks, int32_t sli
 static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
-    const bool triangle = has_triangle(view, s);
+    const bool triangle = has_triangle(view, s) && out.boxes == 0, squares = has_triangle(view, s) && out.boxes > 0;
     const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes, box = out.slice / tj_access_sums(view, s->splits),
                   line = s->swapped ? TJ_WGMMA_SLICE_ROWS : box;
     const bool has_bytes_transposed = s->element_bytes == 1 && (transposes_any(s) || packs_transposed(view, s, true) ||
@@ -1294,7 +1307,7 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
         form->tensor_map[MAP_P] = (tj_tensor_map){
             .matrix = TJ_MATRIX_P,
             .rank = view->batch == 1 ? 2 : 3,
-            .box = {line, box * TJ_WGMMA_SLICE_ROWS / line, 1},
+            .box = {line, squares ? line : box * TJ_WGMMA_SLICE_ROWS / line, 1},
             .swizzle = line * tj_facts_of(view->p.type)->bytes,
         };
         if (form->tensor_map[MAP_P].swizzle < 32)
@@ -1311,7 +1324,8 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     tj_template_set(fill, "col_in_box",
                     s->swapped ? "(c - first) / 2 * 8 + c % 2 + lane % 4 * 2" : "(c - first) * 4 + lane % 4 * 2");
     tj_template_set(fill, "in_box",
-                    triangle         ? "wgmma/in_box.cuh"
+                    squares          ? "wgmma/in_square.cuh"
+                    : triangle       ? "wgmma/in_box_of_triangle.cuh"
                     : out.boxes == 0 ? ""
                     : s->swapped     ? "wgmma/in_box_of_cols.cuh"
                                      : "wgmma/in_box.cuh");
@@ -1335,16 +1349,30 @@ static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_
     else
         tj_template_set(fill, "BOXES", "");
     tj_template_set_flag(fill, "vector_p", out.vector > 1);
-    tj_template_set_flag(fill, "box_of_triangle", triangle);
-    tj_template_set(fill, "boxes_of_each", triangle ? "" : "[BOXES]");
+    tj_template_set(fill, "boxes",
+                    squares         ? "wgmma/boxes_of_squares.cuh"
+                    : triangle      ? "wgmma/boxes_of_triangle.cuh"
+                    : out.boxes > 0 ? "wgmma/boxes.cuh"
+                                    : "");
+    tj_template_set(fill, "own_boxes",
+                    squares         ? "wgmma/boxes_of_warpgroup.cuh"
+                    : triangle      ? "wgmma/box_of_warp.cuh"
+                    : out.boxes > 0 ? "wgmma/boxes_of_warp.cuh"
+                                    : "");
+    tj_template_set(fill, "finished", squares ? "pairs[r - top][(c - first) / 2]" : triangle ? "in_box(box, row, col)" : "");
     tj_template_set(fill, "slice_beyond_diagonal",
-                    tj_computes_upper(view) ? "box_row > box_col + SLICE - 1" : "box_col > box_row + 15");
+                    squares                   ? (tj_computes_upper(view) ? "box_row > box_col" : "box_col > box_row")
+                    : tj_computes_upper(view) ? "box_row > box_col + SLICE - 1"
+                                              : "box_col > box_row + 15");
+    tj_template_set(fill, "before_diagonal", tj_computes_upper(view) ? "pair * 8 > own" : "pair * 8 < own");
+    tj_template_set(fill, "in_triangle", tj_computes_upper(view) ? "row <= col" : "col <= row");
     tj_template_set(fill, "begin_in_row", tj_computes_upper(view) ? "Row - Col" : "0");
     tj_template_set(fill, "end_in_row", tj_computes_upper(view) ? "P_VECTOR" : "Row - Col + 1");
     tj_template_set(fill, "begin_in_col", tj_computes_upper(view) ? "0" : "Col - Row");
     tj_template_set(fill, "end_in_col", tj_computes_upper(view) ? "Col - Row + 1" : "P_VECTOR");
     tj_template_set(fill, "store",
-                    triangle                               ? "wgmma/store_triangle.cuh"
+                    squares                                ? "wgmma/store_squares.cuh"
+                    : triangle                             ? "wgmma/store_triangle.cuh"
                     : out.boxes > 0                        ? "wgmma/store_boxes.cuh"
                     : out.quads                            ? "wgmma/store_quads.cuh"
                     : out.halves                           ? "parts/store_halves.cuh"

@@ -1,0 +1,1 @@
+output_t *const box = shared->boxes[warp];

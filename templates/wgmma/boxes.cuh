@@ -1,0 +1,1 @@
+output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P  //@ storers for 4 * MULTIPLIERS  //@ box_cols for SLICE

@@ -1,0 +1,1 @@
+output_t boxes[MULTIPLIERS][BOXES][SLICE * SLICE];  // what each warpgroup stores of P

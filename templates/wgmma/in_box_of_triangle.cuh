@@ -1,0 +1,2 @@
+#include "wgmma/in_box.cuh"
+#include "wgmma/write_some.cuh"
