@@ -134,7 +134,8 @@ skinny(
             for (int i = 0; i < K_THREAD; ++i)
 #pragma unroll
                 for (int c = 0; c < TN; ++c)
-                    sum[r][c] += m[i] * n[i][c];
+                    sum[r][c] += m[i] * n[i][c];  //@ only not complex
+                    //@| add_product(sum[r][c], m[i], n[i][c]);  //@ only complex
         }
     }
 

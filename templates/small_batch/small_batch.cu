@@ -134,7 +134,8 @@ small_batch(
             for (int r = 0; r < TM; ++r)
 #pragma unroll
                 for (int c = 0; c < TN; ++c)
-                    sum[r][c] += m[r][i] * n[i][c];
+                    sum[r][c] += m[r][i] * n[i][c];  //@ only not complex
+                    //@| add_product(sum[r][c], m[r][i], n[i][c]);  //@ only complex
     }
 
     //@ lines output_from_arrays

@@ -23,7 +23,8 @@ const auto multiply = [&](const phase_t &tile) {
                 const sum_t n_now = n.element[e];
 #pragma unroll
                 for (int r = 0; r < TM; ++r)
-                    sum[r * TN + col] += m_now[r] * n_now;
+                    sum[r * TN + col] += m_now[r] * n_now;  //@ only not complex
+                    //@| add_product(sum[r * TN + col], m_now[r], n_now);  //@ only complex
             }
         }
     }

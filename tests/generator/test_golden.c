@@ -143,6 +143,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(4), FIXED(4096), FIXED(1000), .m.type = TJ_BF16, .n.type = TJ_S4, .n.layout = TJ_COL_MAJOR,
              .scale[TJ_MATRIX_N] = SCALE_ALONG_K(64))},
     {"strip/rows.cu", "strip:splits=1", PROBLEM(FIXED(1760), FIXED(1760), FIXED(16), .m.type = TJ_F32)},
+    {"strip/c64.diff", "strip", PROBLEM(FIXED(1760), FIXED(1760), FIXED(16), .m.type = TJ_C64)},
     {"strip/columns_split.diff", "strip",
      PROBLEM(FIXED(7), FIXED(5000), FIXED(300), .m.type = TJ_F64, .m.layout = 1, .n.layout = 1, .epilogue.has_alpha = 1,
              .epilogue.has_beta = 1)},

@@ -75,6 +75,47 @@ Test(complex_numbers, invariant_rows_have_the_bits_of_the_reference)
     }
 }
 
+/* Few rows, few columns, and many small products, each by the families for them. */
+Test(complex_numbers, of_few_rows_are_streamed)
+{
+    static const struct {
+        const char *config;
+        int32_t j, k, l, batch;
+    } row[] = {{"skinny", 5, 170, 61, 1},
+               {"skinny:splits=2", 130, 171, 7, 1},
+               {"skinny", 1, 333, 77, 3},
+               {"strip", 150, 172, 16, 1},
+               {"strip:splits=2", 101, 72, 7, 1},
+               {"strip", 33, 640, 1, 1},
+               {"strip:copies=boxes", 90, 96, 12, 1},
+               {"small_batch", 16, 16, 16, 30},
+               {"small_batch:vector=1,copy=registers", 13, 7, 10, 9},
+               {"small_batch", 32, 33, 31, 3}};
+    enum { ROWS = sizeof row / sizeof row[0] };
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (unsigned i = 0; i < 4 * ROWS && has_nvrtc(); i++) {
+        const char *const config = row[i % ROWS].config;
+        const bool boxes = strstr(config, "boxes"), strip = strncmp(config, "strip", 5) == 0;
+        tj_problem problem =
+            TJ_PROBLEM_INIT(row[i % ROWS].j, row[i % ROWS].k, row[i % ROWS].l, i / ROWS % 2 && !boxes ? TJ_C128 : TJ_C64);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.batch = row[i % ROWS].batch;
+        problem.m.conjugated = i / ROWS == 0;
+        problem.n.conjugated = i % 3 == 0;
+        problem.m.layout = !strip && i / ROWS == 2;
+        problem.n.layout = !strip && i / ROWS > 1;
+        problem.p.layout = i / ROWS == 3;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = i / ROWS % 3 == 1;
+        options.alpha_im = options.beta_im = 1;
+        options.guard_bytes = 256;
+        snprintf(label, sizeof label, "%s, variant %u", config, i);
+        expect_right_product(&problem, config, &options, label);
+    }
+}
+
 /* c128 by tensor cores for f64, c64 by those for tf32 where the problem names them: four products of the parts of fragments. */
 Test(complex_numbers, tensor_cores_multiply_parts)
 {
@@ -298,7 +339,7 @@ Test(complex_numbers, kernels_are_chosen_and_proven)
 
 Test(complex_numbers, other_families_refuse_them)
 {
-    static const char *const others[] = {"skinny", "strip", "thin", "wgmma", "planes", "small_batch", "wgmma_planes"};
+    static const char *const others[] = {"thin", "wgmma", "planes", "wgmma_planes"};
 
     open_context("sm_90", TJ_PROVE_NEVER);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -316,7 +357,12 @@ Test(complex_numbers, other_families_refuse_them)
     cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
     expect_said("mma has no tensor cores for c64 as IEEE has it: ask for compute tf32, which rounds M and N, or f32_split, or");
 
+    const tj_problem few = TJ_PROBLEM_INIT(64, 64, 8, TJ_C128);
     tj_problem splits = problem;
+
+    cr_assert(eq(int, tj_config_parse("strip:copies=boxes", &config, &err), TJ_OK));
+    cr_expect(eq(int, tj_config_resolve(&few, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    expect_said("tensor maps, whose elements have 8 bytes at most, and they are c128: use copies=lanes");
 
     splits.compute = TJ_COMPUTE_F32_SPLIT;
     cr_assert(eq(int, tj_config_parse("mma:pack=both", &config, &err), TJ_OK));

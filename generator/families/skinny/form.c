@@ -60,12 +60,12 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32, f64, f16 or bf16; one of M and N may hold weights of s8 or u8, the streamed one of s4",
+    "M, N and P are f32, f64, f16, bf16, c64 or c128; one of M and N may hold weights of s8 or u8, the streamed one of s4",
     "P has at most 64 rows, or at most 64 columns; or the one that stands for few is known only at launch",
     "LANES, SLICES, VECTOR and K_THREAD are powers of 2, and 32 <= LANES * SLICES <= 1024 threads",
     "VECTOR elements have at most 16 bytes; the streamed matrix's lines, leading dimension and stride are multiples of VECTOR",
     "VECTOR divides TN where the streamed matrix's lines lie along P, and K_THREAD where they lie along k",
-    "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
+    "TM * TN <= 128 sums of 4 bytes, 64 of 8 or 32 of 16: they stay in registers",
     "the two tiles of M fit 48 KiB: 2 * TM * (SLICES * K_THREAD + 4) elements",
     TJ_SPLITS_CONSTRAINT,
     NULL,
@@ -257,7 +257,10 @@ static void settle_all(const tj_problem *view, tj_config *config)
      * Besides the accumulators, registers hold the loads in flight: 16-bit elements unpacked and, along k, TM x K_THREAD
      * elements of M.
      */
-    const int32_t most_sums = tj_sum_bytes(view) == 8 || !along_l ? 32 : is_narrow(view) ? 64 : 128;
+    const int32_t most_sums = tj_sum_bytes(view) == 16              ? 16
+                              : tj_sum_bytes(view) == 8 || !along_l ? 32
+                              : is_narrow(view)                     ? 64
+                                                                    : 128;
     const int32_t size = tj_facts_of(view->n.type)->bytes;
     tj_skinny_shape s;
 
@@ -517,6 +520,7 @@ const tj_family tj_family_skinny = {
     .types = TJ_FLOAT_TYPES,
     .takes_weights = true,
     .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
+    .takes_complex = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -45,13 +45,13 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32, f64, f16 or bf16",
+    "M, N and P are f32, f64, f16, bf16, c64 or c128",
     "j, k and l are fixed, and at most 128",
     "TM is ceil(j / TEAM_ROWS) and TN is ceil(l / TEAM_COLS), so that only a thread's last rows or columns can hang over",
-    "TM * TN <= 64 sums of 4 bytes, or 32 of 8: they stay in registers",
+    "TM * TN <= 64 sums of 4 bytes, 32 of 8 or 16 of 16: they stay in registers",
     "a team has TEAM_ROWS * TEAM_COLS threads, a block PRODUCTS teams: at most 1024 threads",
     "the operands of PRODUCTS products fit 227 KiB of shared memory",
-    "copy=async brings elements as they are: f32 and f64 only",
+    "copy=async brings elements as they are: neither f16 nor bf16",
     "VECTOR is 1, 2 or 4",
     NULL,
 };
@@ -110,7 +110,7 @@ static int32_t part_of(int64_t extent, int32_t wanted)
 static void settle_tile(const tj_problem *view, int32_t *tm, int32_t *tn)
 {
     const int64_t elements = view->j.extent * view->l.extent;
-    const int32_t rows = elements <= 256 ? 2 : elements < (tj_sum_bytes(view) == 8 ? 8192 : 512) ? 4 : 8;
+    const int32_t rows = elements <= 256 ? 2 : elements < (tj_sum_bytes(view) >= 8 ? 8192 : 512) ? 4 : 8;
 
     if (*tm == 0)
         *tm = part_of(view->j.extent, rows);
@@ -389,6 +389,7 @@ const tj_family tj_family_small_batch = {
     .name = "small_batch",
     .summary = "many small products: each whole in shared memory and registers, one or several to a block",
     .types = TJ_FLOAT_TYPES,
+    .takes_complex = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

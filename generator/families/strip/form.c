@@ -63,16 +63,16 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "M, N and P are f32, f64, f16 or bf16",
+    "M, N and P are f32, f64, f16, bf16, c64 or c128",
     "P has at most 16 columns, M is row-major, and the rows of N follow each other without a gap",
     "or P has at most 16 rows, N is column-major, and the columns of M follow each other without a gap",
     "k is a multiple of 16 bytes, and so are the leading dimensions and strides that are not those of N (or M) alone",
     "TN * COL_LANES is that number of columns; with several COL_LANES, TN is a multiple of 16 bytes",
     "ROW_LANES, COL_LANES and STEPS are powers of 2, ROW_LANES * COL_LANES divides 32 lanes, the others stand along k",
     "a phase has at least 128 bytes of a row: STEPS * 32 / (ROW_LANES * COL_LANES) >= 8",
-    "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
+    "TM * TN <= 128 sums of 4 bytes, 64 of 8 or 32 of 16: they stay in registers",
     "the stages of all warps fit 227 KiB of shared memory, and are at most 8 192 elements along k",
-    "copies=boxes: sm_90; M and N are not arrays of pointers, and the number of columns is even",
+    "copies=boxes: sm_90; M and N are neither c128 nor arrays of pointers, and the number of columns is even",
     "copies=boxes: a phase has at most 256 elements, and a block 256 rows",
     "copies=boxes: ROW_LANES * COL_LANES <= 4: lanes along k read 128 bytes of a row",
     TJ_SPLITS_CONSTRAINT,
@@ -321,6 +321,10 @@ static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error 
 /* Check the limits of tensor maps and their boxes. */
 static tj_status check_boxes(const tj_problem *view, bool is_swapped, const tj_strip_shape *s, tj_error *err)
 {
+    if (view->m.type == TJ_C128)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "copies=boxes takes M and N by tensor maps, whose elements have 8 bytes at most, and they are c128: use "
+                       "copies=lanes");
     for (int i = 0; i < 2; i++) {
         const tj_matrix *const x = i == 0 ? &view->m : &view->n;
         const char letter = (i == 0) != is_swapped ? 'M' : 'N';
@@ -497,6 +501,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const bool rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     tj_launch_step *product;
 
+    tj_template_set_flag(fill, "folds", true);
     tj_template_set_int(fill, "TM", s.tm);
     tj_template_set_int(fill, "TN", s.tn);
     tj_template_set_int(fill, "ROW_LANES", s.row_lanes);
@@ -545,6 +550,7 @@ const tj_family tj_family_strip = {
     .name = "strip",
     .summary = "P has at most 16 columns or rows: each warp copies and multiplies its own part of the long operand",
     .types = TJ_FLOAT_TYPES,
+    .takes_complex = true,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
