@@ -5,7 +5,7 @@ struct alignas(2 * sizeof(float)) c64 {
     c64() = default;
     __device__ c64(float real, float imaginary = 0) : re(real), im(imaginary) {}
 
-    //@ if splits_k or SLICES or has_beta or splits_c64 or folds
+    //@ if splits_k or SLICES or has_beta or adds
     __device__ c64 &operator+=(c64 other)
     {
         re += other.re;
@@ -30,18 +30,6 @@ __device__ __forceinline__ c64 operator*(c64 a, c64 b)
 __device__ __forceinline__ bool operator!=(c64 a, float real)
 {
     return a.re != real || a.im != 0;
-}
-//@ end
-//@ if folds
-
-__device__ __forceinline__ c64 operator+(c64 a, c64 b)
-{
-    return {a.re + b.re, a.im + b.im};
-}
-
-__device__ __forceinline__ c64 __shfl_xor_sync(unsigned int lanes, c64 value, int distance)
-{
-    return {__shfl_xor_sync(lanes, value.re, distance), __shfl_xor_sync(lanes, value.im, distance)};
 }
 //@ end
 

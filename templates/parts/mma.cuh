@@ -14,13 +14,11 @@
 //             +-----------+-----------+  g + 8  sum  sum
 //
 // A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.  //@ chunk for 16 bytes  //@ chunk_part for 4 bytes numbered t
-//@| #include "parts/tf32_c64.cuh"  //@ only tf32_c64
-//@| #include "parts/apart_c128.cuh"  //@ only apart_c128
+#include "parts/tf32.cuh"  //@ fragments
 using fragment_t = unsigned int;
 
 #include "parts/load_matrices.cuh"  //@ load_matrices
 #include "parts/load_transposed.cuh"  //@ load_transposed
 #include "parts/load_bytes.cuh"  //@ load_bytes
-#include "parts/tf32.cuh"  //@ round_to_tf32
 #include "parts/multiply_add.cuh"  //@ multiply_add
 

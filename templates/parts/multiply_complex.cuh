@@ -1,12 +1,12 @@
 #include "parts/multiply_f64.cuh"  //@ multiply_parts
 
-using real_t = double;
+using number_t = double;
 using factor_t = c128;
 
 // A product of complex fragments is four products of their parts.
 __device__ __forceinline__ void multiply_add(const factor_t (&of_m)[4], const factor_t (&of_n)[2], sum_t &sum0, sum_t &sum1, sum_t &sum2, sum_t &sum3)
 {
-    real_t m_re[4], m_im[4], minus[4], n_re[2], n_im[2];
+    number_t m_re[4], m_im[4], minus[4], n_re[2], n_im[2];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
         const factor_t m = of_m[i];

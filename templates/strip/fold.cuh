@@ -1,3 +1,4 @@
+//@| #include "strip/fold_parts.cuh"  //@ only complex
 // The lanes along k fold their sums: each keeps one half of them, and gives the other to the lane that keeps that; and so on
 // with the half. A template, because a loop whose length depends on another's is not unrolled, and the sums would leave the
 // registers.

@@ -1270,14 +1270,14 @@ static void describe_complex(const tj_problem *view, tj_template_params *fill)
     const bool is_c64 = view->m.type == TJ_C64, splits = tj_mma_splits_c64(view), gathers = tj_is_gathered(view);
     const char *const row = gathers ? "gathered(m_index, Row, j, m_rows)" : "Row";
 
-    tj_template_set(fill, "multiply_parts", is_c64 ? "parts/multiply_tf32.cuh" : "parts/multiply_f64.cuh");
-    tj_template_set(fill, "real_t", is_c64 ? "float" : "double");
-    tj_template_set(fill, "factor_t", splits ? "c64" : is_c64 ? "tf32_c64" : "apart_c128");
-    tj_template_set_flag(fill, "tf32_c64", is_c64);
-    tj_template_set_flag(fill, "apart_c128", tj_is_complex(view) && !is_c64);
-    tj_template_set_flag(fill, "splits_c64", splits);
-    tj_template_set(fill, "multiply_split", splits ? "parts/multiply_split.cuh" : "");
     tj_template_set(fill, "compute_again", splits ? "mma/compute_again.cuh" : "");
+    if (!tj_is_complex(view))
+        return;
+    tj_template_set(fill, "multiply_parts", is_c64 ? "parts/multiply_tf32.cuh" : "parts/multiply_f64.cuh");
+    tj_template_set(fill, "number_t", is_c64 ? "float" : "double");
+    tj_template_set(fill, "factor_t", splits ? "c64" : is_c64 ? "tf32_c64" : "apart_c128");
+    tj_template_set_flag(fill, "adds", splits);
+    tj_template_set(fill, "multiply_split", splits ? "parts/multiply_split.cuh" : "");
     tj_template_set(fill, "row_of_m", row);
     tj_template_set(fill, "m_again", lies_along_k(view, true) ? "M[from * ld_m + kk]" : "M[kk * ld_m + from]");
     tj_template_set(fill, "n_again", lies_along_k(view, false) ? "N[Col * ld_n + kk]" : "N[kk * ld_n + Col]");
@@ -1325,7 +1325,12 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set(fill, "next_stage", tj_mma_walks_evenly(s) ? "parts/next_stage_evenly.cuh" : "parts/next_stage.cuh");
     tj_template_set(fill, "which_step", s->load == TJ_MMA_AHEAD ? "int step" : "");
-    tj_template_set(fill, "round_to_tf32", view->compute == TJ_COMPUTE_TF32 && !tj_is_complex(view) ? "parts/tf32.cuh" : "");
+    tj_template_set(fill, "fragments",
+                    tj_mma_splits_c64(view)            ? "parts/split_c64.cuh"
+                    : view->m.type == TJ_C64           ? "parts/tf32_c64.cuh"
+                    : view->m.type == TJ_C128          ? "parts/apart_c128.cuh"
+                    : view->compute == TJ_COMPUTE_TF32 ? "parts/tf32.cuh"
+                                                       : "");
     describe_complex(view, fill);
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);

@@ -235,7 +235,7 @@ static void describe_product(const tj_problem *view, const tj_launch_form *form,
 /* Set the flags of the parts that the template includes. */
 static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill)
 {
-    static const char *const none[] = {"load_transposed", "load_bytes", "round_to_tf32"};
+    static const char *const none[] = {"load_transposed", "load_bytes", "fragments"};
     static const char *const on[] = {"copies_whole", "copies_async"};
 
     for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)

@@ -501,7 +501,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const bool rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     tj_launch_step *product;
 
-    tj_template_set_flag(fill, "folds", true);
+    tj_template_set_flag(fill, "adds", true);
     tj_template_set_int(fill, "TM", s.tm);
     tj_template_set_int(fill, "TN", s.tn);
     tj_template_set_int(fill, "ROW_LANES", s.row_lanes);

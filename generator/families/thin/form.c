@@ -381,7 +381,7 @@ static void describe_product(const tj_problem *view, tj_template_params *fill)
     tj_template_set(fill, "load_matrices", "");
     tj_template_set(fill, "load_transposed", "");
     tj_template_set(fill, "load_bytes", "");
-    tj_template_set(fill, "round_to_tf32", "");
+    tj_template_set(fill, "fragments", "");
     tj_template_set(fill, "chunk", "16 bytes");
     tj_template_set(fill, "chunk_part", "4 bytes numbered t");
     tj_template_set(fill, "fragment_t", "unsigned int");
