@@ -228,8 +228,6 @@ static const char *object_to_matrices(const blas_form *form)
         return "an unknown operation on A or B";
     if (form->triangle > BLAS_FILL_UPPER + 1 || form->triangle < 0)
         return "an unknown triangle of C";
-    if (form->is_hermitian)
-        return "a Hermitian product";
     if (!form->is_aligned)
         return "an address is not a multiple of 16";
     for (int i = 0; i < BLAS_MATRICES; i++)
@@ -263,6 +261,17 @@ static const char *objection(const blas_form *form)
     return reason ? reason : blas_epilogue_objection(form);
 }
 
+/* D is column-major, so that P, which is its transpose, has the other triangle. */
+static int8_t triangle_of(const blas_form *form)
+{
+    const bool is_upper = form->triangle == BLAS_FILL_LOWER + 1;
+
+    if (!form->triangle)
+        return TJ_SYMMETRIC_NOT;
+    return form->is_hermitian ? (is_upper ? TJ_HERMITIAN_UPPER : TJ_HERMITIAN_LOWER)
+                              : (is_upper ? TJ_SYMMETRIC_UPPER : TJ_SYMMETRIC_LOWER);
+}
+
 bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128])
 {
     const bool by_rows = form->is_by_rows[BLAS_D];
@@ -281,8 +290,7 @@ bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128]
         (void)snprintf(why, 128, "%s", reason);
         return false;
     }
-    if (form->triangle) /* column-major, so that P, which is its transpose, has the other one */
-        problem->symmetric = form->triangle == BLAS_FILL_LOWER + 1 ? TJ_SYMMETRIC_UPPER : TJ_SYMMETRIC_LOWER;
+    problem->symmetric = triangle_of(form);
     problem->batch = form->is_pointers || form->batch > 1 ? form->batch : 0;
     problem->m = matrix_of(form, by_rows ? BLAS_A : BLAS_B);
     problem->n = matrix_of(form, by_rows ? BLAS_B : BLAS_A);

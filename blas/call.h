@@ -43,10 +43,8 @@ typedef struct blas_form {
     int32_t is_pointers;               /* addresses are those of arrays of pointers */
     int32_t is_in_place;               /* C is D */
     int32_t is_aligned;                /* all addresses are multiples of 16 */
-    int32_t
-        scale[BLAS_MATRICES]; /* 0: there is none; else in device memory, and this is its cublasLtMatmulMatrixScale_t plus 1 */
-    int32_t
-        triangle; /* 0: all of D; else it is square, only this triangle is read and written, and this is its cublasFillMode_t plus 1 */
+    int32_t scale[BLAS_MATRICES];      /* 0: none; else in device memory, and its cublasLtMatmulMatrixScale_t plus 1 */
+    int32_t triangle;     /* the only one of D that is read and written, its cublasFillMode_t plus 1; 0: all of D */
     int32_t is_hermitian; /* D is Hermitian: the imaginary parts of its diagonal are 0, whatever C's are */
     int32_t special;      /* 0, or a blas_special, or the number of an attribute of a description plus 1 */
 } blas_form;

@@ -66,14 +66,12 @@ static int scalar_type_of(int compute, int type)
     BLAS_EXPORT int FUNCTION parameters;                                                                         \
     BLAS_EXPORT int FUNCTION parameters                                                                          \
     {                                                                                                            \
-        blas_library *const library = blas_find_library(BLAS_##FUNCTION, __builtin_return_address(0));           \
-        void *const symbol = library ? blas_real(library, BLAS_##FUNCTION) : NULL;                               \
-        blas_visit visit = {0};                                                                                  \
         int(*real) parameters;                                                                                   \
+        blas_library *const library = blas_find_real(BLAS_##FUNCTION, __builtin_return_address(0), &real);       \
+        blas_visit visit = {0};                                                                                  \
         int status;                                                                                              \
                                                                                                                  \
-        memcpy(&real, &symbol, sizeof real);                                                                     \
-        if (!real)                                                                                               \
+        if (!library)                                                                                            \
             return BLAS_NOT_INITIALIZED;                                                                         \
         if (blas_depth == 0 && blas_is_asked()) {                                                                \
             blas_call call = {.name = #FUNCTION, .alpha = alpha, .beta = beta};                                  \
@@ -277,8 +275,8 @@ static bool is_scalar_as_first(const groups *all, const void *scalars, int64_t i
 }
 
 /*
- * Groups that are alike are one batch, since the pointers of one group follow those of another. Of others, the sizes of the first
- * group and the number of all products stand for them.
+ * Groups that are alike are one batch, since the pointers of one group follow those of another. The sizes of the first
+ * group and the number of all products stand for those of others.
  */
 static void describe_groups(const groups *all, blas_call *call)
 {
@@ -350,23 +348,20 @@ BLAS_EXPORT int cublasCreate_v2(void **handle)
  * A setter passes its arguments on; then the handle has that workspace, or with NULL the library's own. A new stream takes the
  * workspace away, as the documentation of cublasSetStream says.
  */
-#define SETTER(FUNCTION, parameters, arguments, workspace, bytes)                                      \
-    BLAS_EXPORT int FUNCTION parameters;                                                               \
-    BLAS_EXPORT int FUNCTION parameters                                                                \
-    {                                                                                                  \
-        blas_library *const library = blas_find_library(BLAS_##FUNCTION, __builtin_return_address(0)); \
-        void *const symbol = library ? blas_real(library, BLAS_##FUNCTION) : NULL;                     \
-        int(*real) parameters;                                                                         \
-        int status;                                                                                    \
-                                                                                                       \
-        memcpy(&real, &symbol, sizeof real);                                                           \
-        if (!real)                                                                                     \
-            return BLAS_NOT_INITIALIZED;                                                               \
-        blas_depth++;                                                                                  \
-        status = real arguments;                                                                       \
-        blas_depth--;                                                                                  \
-        blas_workspace_set(handle, status == BLAS_SUCCESS ? (workspace) : NULL, bytes);                \
-        return status;                                                                                 \
+#define SETTER(FUNCTION, parameters, arguments, workspace, bytes)                       \
+    BLAS_EXPORT int FUNCTION parameters;                                                \
+    BLAS_EXPORT int FUNCTION parameters                                                 \
+    {                                                                                   \
+        int(*real) parameters;                                                          \
+        int status;                                                                     \
+                                                                                        \
+        if (!blas_find_real(BLAS_##FUNCTION, __builtin_return_address(0), &real))       \
+            return BLAS_NOT_INITIALIZED;                                                \
+        blas_depth++;                                                                   \
+        status = real arguments;                                                        \
+        blas_depth--;                                                                   \
+        blas_workspace_set(handle, status == BLAS_SUCCESS ? (workspace) : NULL, bytes); \
+        return status;                                                                  \
     }
 
 SETTER(cublasSetWorkspace_v2, (void *handle, void *given, size_t size), (handle, given, size), given, size)

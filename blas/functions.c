@@ -229,15 +229,6 @@ __attribute__((noinline, cold)) static blas_library *look_for_library(const char
     return library;
 }
 
-blas_library *blas_find_library(blas_function function, const void *caller)
-{
-    blas_library *library = recall(key_of(caller, function >= BLAS_cublasLtMatmul));
-
-    if (__builtin_expect(library != NULL, 1))
-        return library;
-    return look_for_library(names[function], caller);
-}
-
 /* In the place of a function that a library does not have, so that it is looked for once. */
 static char absent;
 
@@ -252,6 +243,18 @@ void *blas_real(blas_library *library, blas_function function)
         atomic_store_explicit(&library->function[function], real, memory_order_release);
     }
     return __builtin_expect(real != &absent, 1) ? real : NULL;
+}
+
+blas_library *blas_find_real(blas_function function, const void *caller, void *real)
+{
+    blas_library *library = recall(key_of(caller, function >= BLAS_cublasLtMatmul));
+    void *symbol;
+
+    if (__builtin_expect(!library, 0))
+        library = look_for_library(names[function], caller);
+    symbol = library ? blas_real(library, function) : NULL;
+    memcpy(real, &symbol, sizeof symbol);
+    return symbol ? library : NULL;
 }
 
 /* ---- dlsym ----------------------------------------------------------------------------------------------------------- */

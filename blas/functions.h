@@ -100,11 +100,11 @@ typedef enum blas_function {
 typedef struct blas_library blas_library;
 
 /**
- * Return the library that a caller would reach without this one. caller: an address in its code, such as a return address.
- * NULL: none is in memory, which then also has no function of that name. Threads: any; without a lock from the second call of a
- * caller on.
+ * Find the function that a caller would reach without this library. caller: an address in its code, such as a return address.
+ * real: the address of a pointer to such a function, which is set. Return the library that has it; NULL: there is none. Threads:
+ * any; without a lock from the second call of a caller on.
  */
-blas_library *blas_find_library(blas_function function, const void *caller);
+blas_library *blas_find_real(blas_function function, const void *caller, void *real);
 
 /** Is that the path of a cuBLAS or cuBLASLt? */
 bool blas_is_library(const char *path);

@@ -218,15 +218,13 @@ BLAS_EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, cons
                                void *layout_b, const void *beta, const void *c, void *layout_c, void *d, void *layout_d,
                                const void *algo, void *workspace, size_t workspace_bytes, void *stream)
 {
-    blas_library *const library = blas_find_library(BLAS_cublasLtMatmul, __builtin_return_address(0));
-    void *const symbol = library ? blas_real(library, BLAS_cublasLtMatmul) : NULL;
-    const void *const object[] = {layout_a, layout_b, layout_c, layout_d};
     __typeof__(&cublasLtMatmul) real;
+    blas_library *const library = blas_find_real(BLAS_cublasLtMatmul, __builtin_return_address(0), &real);
+    const void *const object[] = {layout_a, layout_b, layout_c, layout_d};
     blas_visit visit = {0};
     int status;
 
-    memcpy(&real, &symbol, sizeof real);
-    if (!real)
+    if (!library)
         return BLAS_NOT_INITIALIZED;
     if (blas_depth == 0 && blas_is_asked()) {
         blas_call call = {.name = "cublasLtMatmul",

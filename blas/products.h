@@ -46,8 +46,8 @@ typedef struct blas_product {
     blas_times times[BLAS_SIDES];
     struct blas_stack *stacks; /* stacks.c, under its lock */
     blas_kernel kernel;
-    atomic_bool is_recalled;              /* compute.c: memory is set */
-    _Atomic(struct blas_memory *) memory; /* compute.c: from an earlier run; NULL: none */
+    atomic_bool is_recalled;              /* making.c: memory is set */
+    _Atomic(struct blas_memory *) memory; /* making.c: from an earlier run; NULL: none */
     atomic_int reviews;                   /* compute.c: the number of times that a decision for TileJIT was taken back */
     _Atomic(struct blas_product *) next;  /* in the order in which they came */
 } blas_product;

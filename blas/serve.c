@@ -177,13 +177,10 @@ static void warm(void)
 
 int blas_create(blas_function function, const void *caller, void **handle)
 {
-    blas_library *const library = blas_find_library(function, caller);
-    void *const symbol = library ? blas_real(library, function) : NULL;
     int (*real)(void **handle);
     int status;
 
-    memcpy(&real, &symbol, sizeof real);
-    if (!real)
+    if (!blas_find_real(function, caller, &real))
         return BLAS_NOT_INITIALIZED;
     warm();
     blas_depth++;

@@ -13,7 +13,7 @@
 enum { MOST = 40 };
 
 /* The function that is called. */
-typedef enum kind { PLAIN, STRIDED, BATCHED, SYRK, SYRKX, EX, EX_STRIDED, EX_BATCHED, GROUPED, SEX, LT, KINDS } kind;
+typedef enum kind { PLAIN, STRIDED, BATCHED, SYRK, SYRKX, HERK, EX, EX_STRIDED, EX_BATCHED, GROUPED, SEX, LT, KINDS } kind;
 
 typedef struct drawn_product {
     fake_product p; /* its addresses are those of one place */
@@ -116,7 +116,7 @@ static fake_product placed(const drawn_product *one, void *const at[PARTS], void
     fake_product p = one->p;
 
     for (int i = 0; i < MATRICES; i++) {
-        const int which = i == D && !one->is_apart ? C : i == B && one->kind == SYRK ? A : i;
+        const int which = i == D && !one->is_apart ? C : i == B && (one->kind == SYRK || one->kind == HERK) ? A : i;
 
         p.at[i] = p.is_pointers ? arrays[which] : at[which];
         p.scale[i] = p.scale[i] ? at[OF_SCALES + i] : NULL;
@@ -197,7 +197,7 @@ static void draw_sizes(drawn_product *one)
             p->stride[i] = (p->stride[i] + 15) / 16 * 16;
     }
     p->ld[D] = p->ld[C], p->stride[D] = p->stride[C];
-    if (one->kind == SYRK)
+    if (one->kind == SYRK || one->kind == HERK)
         p->ld[B] = p->ld[A];
 }
 
@@ -292,12 +292,13 @@ static drawn_product draw(void)
     drawn_product one = {.kind = (kind)drawn(0, KINDS - 1), .is_64 = drawn(0, 1), .is_3m = drawn(0, 1)};
     const bool is_batch =
         one.kind == STRIDED || one.kind == BATCHED || one.kind == EX_STRIDED || one.kind == EX_BATCHED || one.kind == GROUPED;
-    const int *const types = of_ex[one.kind == SYRK || one.kind == SYRKX ? of_triangle[drawn(0, 3)]
-                                   : one.kind < EX                       ? of_letter[drawn(0, 4)]
-                                   : one.kind == GROUPED                 ? of_groups[drawn(0, 3)]
-                                   : one.kind == SEX                     ? of_sex[drawn(0, 3)]
-                                   : one.kind == LT                      ? of_lt[drawn(0, 12)]
-                                                                         : drawn(0, 10)];
+    const int *const types = of_ex[one.kind == HERK                        ? drawn(9, 10)
+                                   : one.kind == SYRK || one.kind == SYRKX ? of_triangle[drawn(0, 3)]
+                                   : one.kind < EX                         ? of_letter[drawn(0, 4)]
+                                   : one.kind == GROUPED                   ? of_groups[drawn(0, 3)]
+                                   : one.kind == SEX                       ? of_sex[drawn(0, 3)]
+                                   : one.kind == LT                        ? of_lt[drawn(0, 12)]
+                                                                           : drawn(0, 10)];
     const bool is_complex = fake_is_complex(types[0]);
     fake_product *p = &one.p;
 
@@ -312,6 +313,11 @@ static drawn_product draw(void)
     if (one.kind == SYRK || one.kind == SYRKX) {
         p->triangle = drawn(LOWER, UPPER);
         p->op_a = drawn(0, 1), p->op_b = !p->op_a;
+    }
+    if (one.kind == HERK) {
+        p->triangle = drawn(LOWER, UPPER), p->is_hermitian = 1;
+        p->op_a = 2 * drawn(0, 1), p->op_b = 2 - p->op_a;
+        p->scalar_type = types[0] == C_32F ? R_32F : R_64F;
     }
     p->batch = is_batch ? drawn(1, 3) : 1;
     p->is_pointers = one.kind == BATCHED || one.kind == EX_BATCHED || one.kind == GROUPED;

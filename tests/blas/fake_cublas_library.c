@@ -166,6 +166,21 @@ static int scalar_of(int compute, int type)
         return cublas##letter##syrkx##suffix(h, uplo, op, n, k, alpha, a, lda, a, lda, beta, c, ldc);                     \
     }
 
+/* One triangle of A . A^H or A^H . A. */
+#define HERK(INT, name, element, scalar, how)                                                                               \
+    EXPORT int name(void *h, int uplo, int op_a, INT n, INT k, const void *alpha, const void *a, INT lda, const void *beta, \
+                    void *c, INT ldc)                                                                                       \
+    {                                                                                                                       \
+        const int op_b = op_a ? 0 : 2;                                                                                      \
+        const INT m = n, ldb = lda;                                                                                         \
+        const void *const b = a;                                                                                            \
+                                                                                                                            \
+        if (uplo < 0 || uplo > 1 || op_a == 1)                                                                              \
+            return INVALID_VALUE;                                                                                           \
+        return run(h, (fake_product){PLAIN, .batch = 1, .triangle = uplo + 1, .is_hermitian = 1,                            \
+                                     .type = {element, element, element}, .compute = how, .scalar_type = scalar});          \
+    }
+
 #define ALL(INT, suffix)                                                                                                       \
     FUNCTIONS(INT, suffix, cublasSgemm, R_32F, COMPUTE_32F)                                                                    \
     FUNCTIONS(INT, suffix, cublasDgemm, R_64F, COMPUTE_64F)                                                                    \
@@ -181,6 +196,8 @@ static int scalar_of(int compute, int type)
     TRIANGLES(INT, suffix, D, R_64F, COMPUTE_64F)                                                                              \
     TRIANGLES(INT, suffix, C, C_32F, COMPUTE_32F)                                                                              \
     TRIANGLES(INT, suffix, Z, C_64F, COMPUTE_64F)                                                                              \
+    HERK(INT, cublasCherk_v2##suffix, C_32F, R_32F, COMPUTE_32F)                                                               \
+    HERK(INT, cublasZherk_v2##suffix, C_64F, R_64F, COMPUTE_64F)                                                               \
     SUMMED_IN_F32(INT, cublasSgemmEx##suffix)                                                                                  \
     SUMMED_IN_F32(INT, cublasCgemmEx##suffix)                                                                                  \
     SUMMED_IN_F32(INT, cublasCgemm3mEx##suffix)                                                                                \

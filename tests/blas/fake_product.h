@@ -43,7 +43,7 @@ enum { A, B, C, D, MATRICES };
 typedef struct fake_product {
     int type[MATRICES], by_rows[MATRICES], scale_mode[MATRICES]; /* of an element, and so on */
     int op_a, op_b;                                              /* 0; 1 for the transpose, 2 for its conjugate */
-    int triangle;                                                /* 0: all of D */
+    int triangle, is_hermitian;                                  /* triangle 0: all of D */
     int compute, scalar_type, scalars, epilogue, bias_type, aux_type, is_pointers;
     int64_t m, n, k, batch, ld[MATRICES], stride[MATRICES];
     int64_t alpha_stride, bias_stride, aux_ld, aux_stride;
@@ -276,6 +276,8 @@ static inline double complex fake_value(const fake_product *p, fake_copy x[COPIE
         value = alpha * (fake_is_complex(p->type[A]) ? fake_sum(p, x, row, col) : fake_real_sum(p, x, row, col));
     if (beta != 0)
         value += beta * fake_number(&x[X_C], 0, row, col) * fake_scale(&x[X_SCALES + C], OF_MATRIX, 0, 0, 0, 0);
+    if (p->is_hermitian && row == col)
+        return creal(value);
     return fake_is_complex(p->type[D]) ? value : fake_epilogue(p, x, row, col, creal(value));
 }
 

@@ -76,15 +76,17 @@
     X(name##StridedBatched##s, (void *h, GEMM(T), long long stride_a, const void *b, T ldb, long long stride_b,             \
        const void *beta, void *c, T ldc, long long stride_c, T batch))                                                      \
     X(name##Batched##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc, T batch))
+#define SYRK_OF(X, name, T)                                                                                                \
+    X(name, (void *h, int uplo, int op, T n, T k, const void *alpha, const void *a, T lda, const void *beta, void *c, T ldc))
 #define TRIANGLES(X, L, s, T)                                                                                               \
-    X(cublas##L##syrk_v2##s, (void *h, int uplo, int op, T n, T k, const void *alpha, const void *a, T lda,                 \
-       const void *beta, void *c, T ldc))                                                                                   \
+    SYRK_OF(X, cublas##L##syrk_v2##s, T)                                                                                    \
     X(cublas##L##syrkx##s, (void *h, int uplo, int op, T n, T k, const void *alpha, const void *a, T lda, const void *b,    \
        T ldb, const void *beta, void *c, T ldc))
 #define BLAS(X, s, T)                                                                                                       \
     OF(X, cublasSgemm, _v2, s, T) OF(X, cublasDgemm, _v2, s, T) OF(X, cublasHgemm, , s, T)                                  \
     OF(X, cublasCgemm, _v2, s, T) OF(X, cublasZgemm, _v2, s, T) OF(X, cublasCgemm3m, , s, T)                                \
     TRIANGLES(X, S, s, T) TRIANGLES(X, D, s, T) TRIANGLES(X, C, s, T) TRIANGLES(X, Z, s, T)                                 \
+    SYRK_OF(X, cublasCherk_v2##s, T) SYRK_OF(X, cublasZherk_v2##s, T)                                                       \
     X(cublasZgemm3m##s, (void *h, GEMM(T), const void *b, T ldb, const void *beta, void *c, T ldc))                         \
     X(cublasCgemmEx##s, (void *h, GEMM2(T), const void *b, int type_b, T ldb, const void *beta, void *c, int type_c, T ldc))\
     X(cublasCgemm3mEx##s, (void *h, GEMM2(T), const void *b, int type_b, T ldb, const void *beta, void *c, int type_c, T ldc))\
@@ -375,46 +377,56 @@ static int call_lt(const job *j, const fake_product *p)
      : kind == STRIDED ? lib.name##StridedBatched##s(h, SIZES(T), AT(A, T), p->stride[A], AT(B, T), p->stride[B], p->beta, \
                                                      AT(C, T), p->stride[C], (T)p->batch)                                  \
                        : lib.name##Batched##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T), (T)p->batch))
-#define CALL_TRIANGLE(L, s, T)                                                                                             \
-    (kind == SYRK                                                                                                          \
-         ? lib.cublas##L##syrk_v2##s(h, p->triangle - 1, p->op_a, (T)p->n, (T)p->k, p->alpha, AT(A, T), p->beta, AT(C, T)) \
-         : lib.cublas##L##syrkx##s(h, p->triangle - 1, p->op_a, (T)p->n, (T)p->k, p->alpha, AT(A, T), AT(B, T), p->beta,   \
-                                   AT(C, T)))
-#define CALL_REAL(s, T)                                                                            \
-    (p->triangle           ? p->type[A] == R_32F ? CALL_TRIANGLE(S, s, T) : CALL_TRIANGLE(D, s, T) \
-               : p->type[A] == R_32F ? CALL_OF(cublasSgemm, _v2, s, T)                             \
-     : p->type[A] == R_64F ? CALL_OF(cublasDgemm, _v2, s, T)                                       \
-                           : CALL_OF(cublasHgemm, , s, T))
-#define CALL_COMPLEX(s, T)                                                                                        \
-    (p->triangle           ? p->type[A] == C_32F ? CALL_TRIANGLE(C, s, T) : CALL_TRIANGLE(Z, s, T)                \
-               : !is_3m ? p->type[A] == C_32F ? CALL_OF(cublasCgemm, _v2, s, T) : CALL_OF(cublasZgemm, _v2, s, T) \
-               : p->type[A] == C_32F ? CALL_OF(cublasCgemm3m, , s, T)                                             \
-     : kind == PLAIN       ? lib.cublasZgemm3m##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T))             \
-                           : CALL_OF(cublasZgemm, _v2, s, T))
-#define SUMMED_IN_F32(name, s, T) lib.name##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T))
-#define CALL(s, T)                                                                                                        \
-    (kind == EX    ? lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1)     \
-     : kind == SEX ? p->type[A] != C_32F ? SUMMED_IN_F32(cublasSgemmEx, s, T)                                             \
-                     : is_3m             ? SUMMED_IN_F32(cublasCgemm3mEx, s, T)                                           \
-                                         : SUMMED_IN_F32(cublasCgemmEx, s, T)                                             \
-     : kind == EX_STRIDED                                                                                                 \
-         ? lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], p->beta,  \
-                                             TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1)                      \
-     : kind == EX_BATCHED || kind == GROUPED ? lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, \
-                                                                          TYPED(C, T), (T)p->batch, p->compute, -1)       \
-     : fake_is_complex(p->type[A])           ? CALL_COMPLEX(s, T)                                                         \
-                                             : CALL_REAL(s, T))
+#define CALL_SYRK(name, T) lib.name(h, p->triangle - 1, p->op_a, (T)p->n, (T)p->k, p->alpha, AT(A, T), p->beta, AT(C, T))
+#define CALL_TRIANGLE(L, s, T)                                                                                           \
+    (kind == SYRK ? CALL_SYRK(cublas##L##syrk_v2##s, T)                                                                  \
+                  : lib.cublas##L##syrkx##s(h, p->triangle - 1, p->op_a, (T)p->n, (T)p->k, p->alpha, AT(A, T), AT(B, T), \
+                                            p->beta, AT(C, T)))
+#define CALL_IN_F32(name, T) lib.name(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T))
 
-/* The call with the sizes of one of both widths. */
-static int call_narrow(void *h, const fake_product *p, kind kind, bool is_3m)
-{
-    return CALL(, int);
-}
+/* The calls with sizes of one width. */
+#define CALLS(width, s, T)                                                                                              \
+    static int call_ex_##width(void *h, const fake_product *p, kind kind, bool is_3m)                                   \
+    {                                                                                                                   \
+        if (kind == EX)                                                                                                 \
+            return lib.cublasGemmEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), p->compute, -1);    \
+        if (kind == EX_STRIDED)                                                                                         \
+            return lib.cublasGemmStridedBatchedEx##s(h, SIZES(T), TYPED(A, T), p->stride[A], TYPED(B, T), p->stride[B], \
+                                                     p->beta, TYPED(C, T), p->stride[C], (T)p->batch, p->compute, -1);  \
+        if (kind == SEX)                                                                                                \
+            return p->type[A] != C_32F ? CALL_IN_F32(cublasSgemmEx##s, T)                                               \
+                   : is_3m             ? CALL_IN_F32(cublasCgemm3mEx##s, T)                                             \
+                                       : CALL_IN_F32(cublasCgemmEx##s, T);                                                          \
+        return lib.cublasGemmBatchedEx##s(h, SIZES(T), TYPED(A, T), TYPED(B, T), p->beta, TYPED(C, T), (T)p->batch,     \
+                                          p->compute, -1);                                                              \
+    }                                                                                                                   \
+    static int call_triangle_##width(void *h, const fake_product *p, kind kind)                                         \
+    {                                                                                                                   \
+        if (kind == HERK)                                                                                               \
+            return p->type[A] == C_32F ? CALL_SYRK(cublasCherk_v2##s, T) : CALL_SYRK(cublasZherk_v2##s, T);             \
+        return p->type[A] == R_32F   ? CALL_TRIANGLE(S, s, T)                                                           \
+               : p->type[A] == R_64F ? CALL_TRIANGLE(D, s, T)                                                           \
+               : p->type[A] == C_32F ? CALL_TRIANGLE(C, s, T)                                                           \
+                                     : CALL_TRIANGLE(Z, s, T);                                                          \
+    }                                                                                                                   \
+    static int call_##width(void *h, const fake_product *p, kind kind, bool is_3m)                                      \
+    {                                                                                                                   \
+        if (kind >= EX)                                                                                                 \
+            return call_ex_##width(h, p, kind, is_3m);                                                                  \
+        if (p->triangle)                                                                                                \
+            return call_triangle_##width(h, p, kind);                                                                   \
+        if (is_3m && kind == PLAIN && p->type[A] == C_64F)                                                              \
+            return lib.cublasZgemm3m##s(h, SIZES(T), AT(A, T), AT(B, T), p->beta, AT(C, T));                            \
+        return p->type[A] == R_32F   ? CALL_OF(cublasSgemm, _v2, s, T)                                                  \
+               : p->type[A] == R_64F ? CALL_OF(cublasDgemm, _v2, s, T)                                                  \
+               : p->type[A] == R_16F ? CALL_OF(cublasHgemm, , s, T)                                                     \
+               : p->type[A] == C_64F ? CALL_OF(cublasZgemm, _v2, s, T)                                                  \
+               : is_3m               ? CALL_OF(cublasCgemm3m, , s, T)                                                   \
+                                     : CALL_OF(cublasCgemm, _v2, s, T);                                                               \
+    }
 
-static int call_wide(void *h, const fake_product *p, kind kind, bool is_3m)
-{
-    return CALL(_64, int64_t);
-}
+CALLS(narrow, , int)
+CALLS(wide, _64, int64_t)
 
 /* A batch as groups of one product each. */
 static int call_groups(void *h, const fake_product *p)

@@ -193,6 +193,9 @@ Test(call, a_triangle_is_the_other_one_of_the_transpose)
     expect_text(form, "j24 k32 l24 f32 M:col symmetric=upper");
     form.triangle = BLAS_FILL_UPPER + 1, form.has_beta = 1, form.ld[BLAS_C] = 24;
     expect_text(form, "j24 k32 l24 f32 M:col beta symmetric=lower");
+    form.type[BLAS_A] = form.type[BLAS_B] = form.type[BLAS_C] = form.type[BLAS_D] = BLAS_C_32F;
+    form.op_b = BLAS_OP_C, form.is_hermitian = 1;
+    expect_text(form, "j24 k32 l24 c64 M:col beta symmetric=hermitian-lower conj-m");
     form.triangle = BLAS_FILL_FULL + 1; /* cuBLAS refuses it */
     cr_expect_eq(way_of(form), 0);
 }
