@@ -104,8 +104,6 @@ static int compute_for(const blas_form *form)
         return 0;
     switch (form->type[BLAS_A]) {
     case BLAS_C_32F:
-        return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC || (is_fast && !is_pedantic) ? TJ_COMPUTE_F32
-                                                                                                                : 0;
     case BLAS_R_32F:
         if (compute == BLAS_COMPUTE_32F && math == BLAS_MATH_TF32)
             return tf32;

@@ -173,8 +173,8 @@ Test(call, complex_numbers_are_as_precise_as_real_ones)
 {
     blas_form form = plain(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F);
 
-    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F, BLAS_MATH_TF32), TJ_COMPUTE_F32);
-    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_DEFAULT), TJ_COMPUTE_F32);
+    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F, BLAS_MATH_TF32), TJ_COMPUTE_TF32);
+    cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_DEFAULT), TJ_COMPUTE_TF32);
     cr_expect_eq(way(BLAS_C_32F, BLAS_C_32F, BLAS_COMPUTE_32F_FAST_TF32, BLAS_MATH_PEDANTIC), 0);
     cr_expect_eq(way(BLAS_C_64F, BLAS_C_64F, BLAS_COMPUTE_64F, BLAS_MATH_DEFAULT), TJ_COMPUTE_F64);
     form.op_a = BLAS_OP_C, form.ld[BLAS_A] = 40, form.has_alpha = 1;
