@@ -16,6 +16,7 @@
     X(mma)             \
     X(planes)          \
     X(wgmma)           \
+    X(tcgen05)         \
     X(wgmma_planes)
 
 #define TJ_DECLARE_FAMILY(name) extern const tj_family tj_family_##name;

@@ -19,18 +19,7 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
     return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
 }
 
-// The descriptor of what begins so many bytes later.
-__device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
-{
-    return descriptor + bytes / 16;
-}
-
-// Broadcast a warp-uniform value from lane 0, so that the compiler computes descriptors once for the warp, not in each thread.
-__device__ __forceinline__ int of_warp(int value)
-{
-    return __shfl_sync(0xffffffff, value, 0);
-}
-
+#include "parts/moved.cuh"
 // Sums, and what shared memory holds, are the tensor cores' from here on.
 __device__ __forceinline__ void begin_products()
 {
@@ -49,15 +38,5 @@ __device__ __forceinline__ void wait_for_products()
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// What is done with the sums on one side of this may not be moved to the other.
-template <int ROWS>
-__device__ __forceinline__ void settle(sum_t (&sum)[ROWS][TN])
-{
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r)
-#pragma unroll
-        for (int c = 0; c < TN; ++c)
-            asm volatile("" : "+f"(sum[r][c])::"memory");  //@ sum_constraint for "+f"
-}
-
+#include "parts/settle.cuh"
 #include "wgmma/multiply_add.cuh"  //@ multiply_add

@@ -4,7 +4,7 @@
 for (int top = 0; top < TM; top += 2)
 #pragma unroll
     for (int first = 0; first < TN; first += SLICE / 4) {
-        const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;
+        const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;  //@ rows_above for top * 32
         const index_t read_row = min(box_row, j - 16);  // a box outside P takes the operands of the last one inside  //@ row_end for j  //@ only names_row and clips_boxes_of_rows
         const index_t read_col = min(box_col, l - SLICE);  // a box outside P takes the operands of the last one inside  //@ col_end for l  //@ only names_col and clips_boxes_of_cols
         output_t *const box = boxes[next_box];

@@ -18,7 +18,7 @@ for (int top = 0; top < TM; top += 2)
 #pragma unroll
             for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {  //@ p_sums for P_VECTOR
                 const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;  //@ p_sums for P_VECTOR
-                const index_t Row = block_row + warp_row + top * 32 + place / SLICE;
+                const index_t Row = block_row + warp_row + top * 32 + place / SLICE;  //@ rows_above for top * 32
                 const index_t Col = block_col + first * 4 + place % SLICE;
                 if (Row >= j || Col >= l)  // all P_VECTOR of them, or none  //@ clips_rows || clips_cols  //@ only clips_rows or clips_cols
                     continue;

@@ -5,7 +5,7 @@
 for (int top = 0; top < TM; top += 2)
 #pragma unroll
     for (int first = 0; first < TN; first += SLICE / 4) {
-        const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;
+        const index_t box_row = block_row + warp_row + top * 32, box_col = block_col + first * 4;  //@ rows_above for top * 32
         if (box_col > box_row + 15)  //@ slice_beyond_diagonal for box_col > box_row + 15
             continue;
         __syncwarp();  // all have taken the last ones

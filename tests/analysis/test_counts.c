@@ -847,74 +847,107 @@ static tj_context *open_emulator(void)
     return context;
 }
 
-Test(counts, are_those_of_the_emulator)
+/* Compare the counts of one launch with those of the emulator. */
+static void expect_counts(tj_context *context, const row *r)
 {
-    tj_context *const context = open_emulator();
+    const tj_problem problem = problem_of(r);
+    cuEmuCounters counted, second;
     const tj_nvrtc *nvrtc;
+    tj_config config;
+    int64_t words, fma;
+    tj_counts c;
     tj_error err;
     bool parts;
 
     cr_assert(tj_host_nvrtc(&context->host, &nvrtc, &err) == TJ_OK, "%s", err.message);
     parts = 100 * tj_nvrtc_major(nvrtc) + tj_nvrtc_minor(nvrtc) >= 1301;
-    cr_assert(ROWS >= 310);
-    for (size_t i = 0; i < ROWS; i++) {
-        const row *const r = &rows[i];
-        const tj_problem problem = problem_of(r);
-        cuEmuCounters counted, second;
-        tj_config config;
-        int64_t words, fma;
-        tj_counts c;
-
-        execute(context, r, PRODUCT, &counted);
-        cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK);
-        cr_assert(tj_count(&problem, &config, &c, &err) == TJ_OK, "%s: %s", r->config, err.message);
-        if (c.pack.load.elements > 0)
-            expect_pack(context, r, &c);
-        /* An asynchronous copy has no type: the emulator counts it in words of 4 bytes. */
-        words = c.async_bytes > 0 ? c.async_bytes / 4 : c.load_m.elements + c.load_n.elements;
-        if (c.splits > 1) {
-            execute(context, r, REDUCE, &second);
-            expect_reduce(r, &problem, &c, &second);
-            c.load_c = (tj_traffic){0}; /* that was the second kernel's */
-            c.store_p = c.store_w;
-        }
-        /* A load of several 16-bit elements has words of 4 bytes too: compare only bytes there. */
-        if (c.element_bytes > 2 || strncmp(r->config, "naive", 5) == 0 || strncmp(r->config, "tiled", 5) == 0)
-            expect(r, "global loads", words + c.load_c.elements + c.load_pointers.elements + c.load_scales.elements,
-                   counted.global_loads);
-        expect(r, "bytes of asynchronous copies", c.async_bytes + (stores_boxes(&problem, config) ? c.store_p.bytes : 0),
-               counted.async_bytes);
-        expect(r, "global load bytes",
-               c.load_m.bytes + c.load_n.bytes + c.load_c.bytes + c.load_pointers.bytes + c.load_scales.bytes,
-               counted.global_load_bytes);
-        expect(r, "global load requests",
-               c.load_m.requests + c.load_n.requests + c.load_c.requests + c.load_pointers.requests + c.load_scales.requests,
-               counted.global_load_requests);
-        expect(r, "global load sectors",
-               c.load_m.sectors + c.load_n.sectors + c.load_c.sectors + c.load_pointers.sectors + c.load_scales.sectors,
-               counted.global_load_sectors);
-        if (strncmp(r->config, "wgmma", 5) != 0) /* if several elements are stored as words, compare only bytes */
-            expect(r, "global stores", c.store_p.elements, counted.global_stores);
-        expect(r, "global store bytes", c.store_p.bytes, counted.global_store_bytes);
-        expect(r, "global store requests", c.store_p.requests, counted.global_store_requests);
-        expect(r, "global store sectors", c.store_p.sectors, counted.global_store_sectors);
-        expect(r, "shared loads", c.shared_load.elements, counted.shared_loads);
-        /* The compiler stores two gathered halves as a word or as a pair. */
-        if (c.mma == 0 || c.element_bytes != 2)
-            expect(r, "shared stores", c.shared_store.elements, counted.shared_stores);
-        expect_at_least(r, parts, "shared store requests", c.shared_store.requests, counted.shared_store_requests);
-        expect_at_least(r, parts, "shared store wavefronts", c.shared_store.wavefronts, counted.shared_store_wavefronts);
-        expect_at_least(r, parts, "shared load requests", c.shared_load.requests, counted.shared_load_requests);
-        expect_at_least(r, parts, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
-        expect(r, "block barriers", c.barriers, counted.block_barriers);
-        if (c.mma > 0)
-            expect(r, "products by tensor cores", c.work[c.pipe], counted.mma_flops);
-        if (problem.m.type == TJ_S8 || problem.m.type == TJ_U8)
-            continue; /* the emulator counts no multiply-adds of integers */
-        fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64] + c.work[TJ_PIPE_F16];
-        expect(r, "fused multiply-adds", fma / 2, counted.fma);
-        expect(r, "flop", fma + c.sums + (c.splits == 1 ? factors_of(&problem) * c.store_p.elements : 0), counted.flops);
+    execute(context, r, PRODUCT, &counted);
+    cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK);
+    cr_assert(tj_count(&problem, &config, &c, &err) == TJ_OK, "%s: %s", r->config, err.message);
+    if (c.pack.load.elements > 0)
+        expect_pack(context, r, &c);
+    /* An asynchronous copy has no type: the emulator counts it in words of 4 bytes. */
+    words = c.async_bytes > 0 ? c.async_bytes / 4 : c.load_m.elements + c.load_n.elements;
+    if (c.splits > 1) {
+        execute(context, r, REDUCE, &second);
+        expect_reduce(r, &problem, &c, &second);
+        c.load_c = (tj_traffic){0}; /* that was the second kernel's */
+        c.store_p = c.store_w;
     }
+    /* A load of several 16-bit elements has words of 4 bytes too: compare only bytes there. */
+    if (c.element_bytes > 2 || strncmp(r->config, "naive", 5) == 0 || strncmp(r->config, "tiled", 5) == 0)
+        expect(r, "global loads", words + c.load_c.elements + c.load_pointers.elements + c.load_scales.elements,
+               counted.global_loads);
+    expect(r, "bytes of asynchronous copies", c.async_bytes + (stores_boxes(&problem, config) ? c.store_p.bytes : 0),
+           counted.async_bytes);
+    expect(r, "global load bytes",
+           c.load_m.bytes + c.load_n.bytes + c.load_c.bytes + c.load_pointers.bytes + c.load_scales.bytes,
+           counted.global_load_bytes);
+    expect(r, "global load requests",
+           c.load_m.requests + c.load_n.requests + c.load_c.requests + c.load_pointers.requests + c.load_scales.requests,
+           counted.global_load_requests);
+    expect(r, "global load sectors",
+           c.load_m.sectors + c.load_n.sectors + c.load_c.sectors + c.load_pointers.sectors + c.load_scales.sectors,
+           counted.global_load_sectors);
+    if (strncmp(r->config, "wgmma", 5) != 0 && strncmp(r->config, "tcgen05", 7) != 0) /* several elements are stored as words */
+        expect(r, "global stores", c.store_p.elements, counted.global_stores);
+    expect(r, "global store bytes", c.store_p.bytes, counted.global_store_bytes);
+    expect(r, "global store requests", c.store_p.requests, counted.global_store_requests);
+    expect(r, "global store sectors", c.store_p.sectors, counted.global_store_sectors);
+    expect(r, "shared loads", c.shared_load.elements, counted.shared_loads);
+    /* The compiler stores two gathered halves, and two of a box, as a word or as a pair. */
+    if (strncmp(r->config, "tcgen05", 7) != 0 && (c.mma == 0 || c.element_bytes != 2))
+        expect(r, "shared stores", c.shared_store.elements, counted.shared_stores);
+    expect_at_least(r, parts, "shared store requests", c.shared_store.requests, counted.shared_store_requests);
+    expect_at_least(r, parts, "shared store wavefronts", c.shared_store.wavefronts, counted.shared_store_wavefronts);
+    expect_at_least(r, parts, "shared load requests", c.shared_load.requests, counted.shared_load_requests);
+    expect_at_least(r, parts, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
+    expect(r, "block barriers", c.barriers, counted.block_barriers);
+    if (c.mma > 0)
+        expect(r, "products by tensor cores", c.work[c.pipe], counted.mma_flops);
+    if (problem.m.type == TJ_S8 || problem.m.type == TJ_U8)
+        return; /* the emulator counts no multiply-adds of integers */
+    fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64] + c.work[TJ_PIPE_F16];
+    expect(r, "fused multiply-adds", fma / 2, counted.fma);
+    expect(r, "flop", fma + c.sums + (c.splits == 1 ? factors_of(&problem) * c.store_p.elements : 0), counted.flops);
+}
+
+Test(counts, are_those_of_the_emulator)
+{
+    tj_context *const context = open_emulator();
+
+    cr_assert(ROWS >= 310);
+    for (size_t i = 0; i < ROWS; i++)
+        expect_counts(context, &rows[i]);
+    tj_context_free(context);
+}
+
+/* tcgen05 runs on a device of its own. */
+Test(counts, of_tensor_memory_are_those_of_the_emulator)
+{
+    static const row of_blackwell[] = {
+        {"tcgen05", 128, 128, 256, BF16()},
+        {"tcgen05:bn=256", 200, 200, 320, BF16()},
+        {"tcgen05:bm=64,bn=96", 200, 72, 328, BF16(.n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
+        {"tcgen05:bn=112", 104, 200, 328, BF16(.m.layout = TJ_COL_MAJOR)},
+        {"tcgen05:bm=64,bn=64", 100, 136, 136, BF16(.m.ld = 152, .n.ld = 136, .p.ld = 152, .batch = 3)},
+        {"tcgen05:bn=64", 128, 72, 128, BF16(.p.layout = TJ_COL_MAJOR, .epilogue.has_alpha = 1)},
+        {"tcgen05:bn=64", 200, 72, 136, BF16(.epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+        {"tcgen05:bn=48,store=lines", 100, 72, 136, BF16()},
+        {"tcgen05:bn=64,store=elements", 100, 72, 133, BF16(.n.layout = TJ_COL_MAJOR)},
+        {"tcgen05:bn=64,splits=2", 100, 200, 136, BF16()},
+        {"tcgen05:bn=32,splits=5", 72, 200, 136, BF16(.batch = 2, .epilogue.has_beta = 1)},
+        {"tcgen05:bn=64", 64, 0, 64, BF16(.m.ld = 8)},
+        {"tcgen05:bn=64", 100, 75, 133, BF16(.batch = 2)}, /* packed */
+        {"tcgen05:swap=yes,bn=32", 20, 256, 136, BF16(.n.layout = TJ_COL_MAJOR)},
+        {"tcgen05:swap=yes,bm=64,bn=24", 75, 200, 136, BF16(.epilogue.has_beta = 1)},
+    };
+    tj_context *context;
+
+    cr_assert(setenv("CUDA_EMULATOR_DEVICES", "sm_100", 1) == 0);
+    context = open_emulator();
+    for (size_t i = 0; i < sizeof of_blackwell / sizeof of_blackwell[0]; i++)
+        expect_counts(context, &of_blackwell[i]);
     tj_context_free(context);
 }
 

@@ -526,6 +526,37 @@ Test(compile, wgmma_in_every_form)
     }
 }
 
+/* tcgen05: tiles, layouts, splits, batches, groups and open extents. No mma.sync stands in for its products. */
+Test(compile, tcgen05_in_every_form)
+{
+    static const char *const configs[] = {"tcgen05:bn=256", "tcgen05:bm=64,bn=16,store=elements", "tcgen05:bn=112,splits=3",
+                                          "tcgen05:bn=192,store=lines", "tcgen05:swap=yes,bm=64,bn=24"};
+    static const char *const on[] = {"sm_100", "sm_103", "sm_110"};
+
+    for (int variant = 0; variant < 30; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 128 : 144, variant & 4 ? 256 : 272, TJ_F32);
+        const char *const config = configs[variant % (sizeof configs / sizeof configs[0])], *const target = on[variant / 5 % 3];
+        char label[200];
+
+        if (is_left_out(variant, 30) || !has_target(targets_or_skip(), target))
+            continue;
+        problem.m.type = variant / 5 % 2 ? TJ_F16 : TJ_BF16;
+        problem.n.layout = variant & 1;
+        problem.m.layout = variant / 2 & 1;
+        problem.p.type = variant % 3 == 1 ? TJ_F32 : 0;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        problem.scale[TJ_MATRIX_M] = nth_scale(variant);
+        problem.scale[TJ_MATRIX_N] = nth_scale(variant / 3);
+        problem.batch = variant % 4 == 0 ? 3 : 1;
+        if (problem.batch == 1 && problem.m.layout == TJ_ROW_MAJOR && variant % 5 == 0)
+            problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 8};
+        if (!strstr(config, "splits") && variant % 7 == 0)
+            problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};
+        snprintf(label, sizeof label, "%s, variant %d", config, variant);
+        compile(&problem, config, target, label);
+    }
+}
+
 /* wgmma: groups of rows and along k, and gathered rows. The warps next to those that multiply have few registers, and may not spill. */
 Test(compile, wgmma_of_groups)
 {
@@ -1015,8 +1046,9 @@ Test(compile, templates_as_they_stand)
         put_template(out, name, NULL);
         fclose(out);
         cr_assert(eq(int, nvrtc->call.create_program(&program, text, name, 0, NULL, NULL), 0));
-        options[0] = strncmp(name, "wgmma", 5) == 0 || strstr(text, "tensor_map_t") ? "--gpu-architecture=sm_90a"
-                                                                                    : "--gpu-architecture=sm_80";
+        options[0] = strncmp(name, "tcgen05", 7) == 0                                 ? "--gpu-architecture=sm_100a"
+                     : strncmp(name, "wgmma", 5) == 0 || strstr(text, "tensor_map_t") ? "--gpu-architecture=sm_90a"
+                                                                                      : "--gpu-architecture=sm_80";
         result = nvrtc->call.compile_program(program, 3, options);
         if (nvrtc->call.log_bytes(program, &bytes) == NVRTC_DONE && bytes <= sizeof log)
             nvrtc->call.log(program, log);
@@ -1081,6 +1113,7 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
         {TJ_FEATURE_MMA_SCALED,
          "asm volatile(\"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {%0,%0,%0,%0}, "
          "{%1,%1,%1,%1}, {%1,%1}, {%0,%0,%0,%0}, %1, {0, 0}, %1, {0, 0};\" : \"+f\"(f) : \"r\"(p[0]));"},
+        {TJ_FEATURE_TCGEN05, "asm volatile(\"tcgen05.fence::before_thread_sync;\");"},
     };
     const char *const *targets = targets_or_skip();
     const tj_nvrtc *nvrtc;

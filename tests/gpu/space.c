@@ -16,6 +16,10 @@
 /* tier: change; run: emulator/space_sm_75 texts 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_89 texts 16x160x24:e4m3 9x300x20:f32_fp8 13x32x16:e5m2; env: CUDA_EMULATOR_DEVICES=sm_89; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75_u8 texts 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: only; cost: 100 */
+/* tier: change; run: emulator/space_tcgen05 texts tcgen05 16x72x24:bf16:every; env: CUDA_EMULATOR_DEVICES=sm_100; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_tcgen05_drawn 60 1 tcgen05 small; env: CUDA_EMULATOR_DEVICES=sm_100; cost: 100 */
+/* tier: nightly; run: emulator/space_tcgen05_all all tcgen05 16x72x24:f16:every 200x136x72:bf16:half; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100 */
+/* tier: nightly; run: emulator/space_tcgen05_drawn_2 2000 2 tcgen05 small; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100 */
 /* tier: nightly; run: emulator/space_drawn_1 120 1 small; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/space_drawn_2 120 2 small; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/space_all_s8 all 13x32x16:s8; sanitizers: never (minutes of numbers) */
@@ -25,11 +29,11 @@
 /* tier: nightly; run: emulator/space_e4m3_every texts 16x32x13:e4m3:every; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/space_s8_every texts 13x40x16:s8:every; sanitizers: never (minutes of numbers) */
 /*
- * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
+ * space [PAIRS [SEED [TYPE] [FAMILY] [small]]]: every config of every family's space compiles and is right: PAIRS pairs of a config and a
  * problem are run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32, e4m3, e5m2,
  * s8, u8, f32_fp8, f32_split, c64, c128, c64_tf32, c64_split, weights by activations such as bf16_s4; TYPE: only this one), then a family of those that serve it,
- * with equal probability. A combination that a constraint refuses must be refused by the generator too, with a sentence.
- * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
+ * with equal probability (FAMILY: only this one). A combination that a constraint refuses must be refused by the generator too, with a sentence.
+ * space all [FAMILY] JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
  * LAYOUTS are those of M, N and P, such as rcr; r: row-major, the default; half: each of M with each of N, and P in both (a P by columns
  * is another product's by rows); every: all eight.
  * space texts ...: the same, but of configs with equal sources only the first. The comparison ignores the request in the source's
@@ -56,6 +60,7 @@ enum { CHUNK = 96, MAX_THREADS = 32, DRAWS = 20000 };
 
 static const char NAME[] = "space";
 static int is_small, asked_way = WAYS; /* WAYS: draw one */
+static const tj_family *asked_family;  /* NULL: all of them */
 static long refused_combinations, spilled, drawn[WAYS];
 static tj_device_facts device = TJ_DEVICE_FACTS_INIT; /* where they run */
 
@@ -67,6 +72,15 @@ static int find_way(const char *name)
     while (w < WAYS && strcmp(ways[w].name, name) != 0)
         w++;
     return w;
+}
+
+/* Is it the name of a family? Then only that one is asked for. */
+static int asks_for_family(const char *name)
+{
+    const tj_family *const family = tj_family_find(name);
+
+    asked_family = family ? family : asked_family;
+    return family != NULL;
 }
 
 /* ---- drawing ------------------------------------------------------------------------------------------------------ */
@@ -147,18 +161,28 @@ static void expect_refusal(const tj_problem *problem, const tj_config *config)
     tj_source_free(source);
 }
 
-/* One of the families whose default takes a plain product. */
-static const tj_family *draw_family(int w)
+/* Does the family's default take a plain product? */
+static int serves(const tj_family *family, int w)
 {
     tj_problem p = TJ_PROBLEM_INIT(48, 48, 16, TJ_F32);
-    tj_config config;
+    tj_config config = TJ_CONFIG_INIT;
 
     set_way(&p, w);
+    config.family = family;
+    return tj_config_resolve(&p, &config, NULL) == TJ_OK;
+}
+
+/* Draw a way and then a family that serves it. */
+static const tj_family *draw_family(int *w)
+{
+    const tj_family *family = asked_family;
+
     do {
-        config = (tj_config)TJ_CONFIG_INIT;
-        config.family = tj_family_at(next() % tj_family_count());
-    } while (tj_config_resolve(&p, &config, NULL) != TJ_OK);
-    return config.family;
+        *w = asked_way < WAYS ? asked_way : (int)(next() % WAYS);
+    } while (asked_family && asked_way == WAYS && !serves(asked_family, *w));
+    while (!asked_family && !serves(family = tj_family_at(next() % tj_family_count()), *w))
+        ;
+    return family;
 }
 
 /* wgmma takes f32 along k, in whole lines of 16 bytes, for one product without groups or scales along k. */
@@ -187,8 +211,8 @@ static int may_run(const request *one)
 /* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(request *one)
 {
-    const int w = asked_way < WAYS ? asked_way : (int)(next() % WAYS);
-    const tj_family *family = draw_family(w);
+    int w;
+    const tj_family *const family = draw_family(&w);
 
     for (int draws = 0; draws < DRAWS; draws++) {
         int64_t tile[3];
@@ -318,13 +342,15 @@ static int is_new_text(const request *one)
 static int walk_pair(request *one)
 {
     one->known = one->asked = walked_problem;
-    do {
-        if (!tj_space_next(walked, &one->config))
-            return 0;
+    while (tj_space_next(walked, &one->config)) {
+        if (asked_family && one->config.family != asked_family)
+            continue;
         describe(one, "walked");
         walked_configs++;
-    } while (is_each_text_once && !is_new_text(one));
-    return 1;
+        if (!is_each_text_once || is_new_text(one))
+            return 1;
+    }
+    return 0;
 }
 
 /* ---- compiling ahead ---------------------------------------------------------------------------------------------- */
@@ -448,7 +474,8 @@ int main(int argc, char **argv)
     is_each_text_once = argc > 2 && strcmp(argv[1], "texts") == 0;
     if (argc > 2 && (is_each_text_once || strcmp(argv[1], "all") == 0)) {
         for (int i = 2; i < argc && gpu_failed < 20; i++)
-            run_layouts_of(argv[i]);
+            if (!asks_for_family(argv[i]))
+                run_layouts_of(argv[i]);
         free(texts);
         return finish(NAME);
     }
@@ -456,7 +483,8 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc; i++)
         if (strcmp(argv[i], "small") == 0)
             is_small = 1;
-        else if (!expect((asked_way = find_way(argv[i])) < WAYS, "%s is not a type, and not small", argv[i]))
+        else if (!asks_for_family(argv[i]) &&
+                 !expect((asked_way = find_way(argv[i])) < WAYS, "%s is not a type, a family, or small", argv[i]))
             return finish(NAME);
     pairs = run_pairs(draw_pair, argc > 1 ? atol(argv[1]) : 500);
     printf("gpu/space: seed %s: %ld pairs of %zu families ran; next to them %ld whose kernel spills were refused, and %ld "

@@ -50,7 +50,7 @@ for shell in bash zsh fish; do
     expect $shell "--layout-m --layout-n --layout-p " tilejit run --lay
     expect $shell "--damaged " tilejit cache clear --dam
     expect $shell "f16 f32 f64 " tilejit run 8x8x8 --dtype f
-    expect $shell "mma naive planes simt skinny small_batch strip thin tiled wgmma wgmma_planes " tilejit generate --family ""
+    expect $shell "mma naive planes simt skinny small_batch strip tcgen05 thin tiled wgmma wgmma_planes " tilejit generate --family ""
     expect $shell "broadcast pointers pointers16 " tilejit run --stride-m ""
     expect $shell "M.npy " tilejit matmul M
     expect $shell "M.npy " tilejit matmul M.npy -o M

@@ -29,7 +29,7 @@ static int32_t pipe_of(const tj_problem *view)
 
 /* ---- traffic of the copy engine ----------------------------------------------------------------------------------- */
 
-static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_counts *counts)
+static void count_boxes_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_counts *counts)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_matrix *const x = tj_problem_matrix(view, which);
@@ -52,6 +52,12 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
 
     tj_boxes_count(&boxes, traffic);
     counts->async_bytes += traffic->bytes;
+}
+
+void tj_wgmma_count_boxes(const tj_problem *packed, const tj_wgmma_shape *s, tj_counts *counts)
+{
+    count_boxes_of(packed, s, true, counts);
+    count_boxes_of(packed, s, false, counts);
 }
 
 /* templates/wgmma/squares.cuh: a warp loads each chunk of half a square from one line, and stores a chunk to another. */
@@ -295,7 +301,7 @@ static void count_scales(const tj_problem *view, const tj_wgmma_shape *s, const 
     }
 }
 
-static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
+void tj_wgmma_count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes;
@@ -376,8 +382,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->waits = 1;
     (void)tj_guess_registers(counts, wanted, 0, wanted, s.blocks, s.threads);
     if (phases > 0) {
-        count_boxes(&packed, &s, true, counts);
-        count_boxes(&packed, &s, false, counts);
+        tj_wgmma_count_boxes(&packed, &s, counts);
         if (s.planes > 1)
             count_planes(tiles, phases, &s, counts);
         else if (s.weight_bits > 0)
@@ -391,7 +396,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
         count_scales_of_weights(view, &s, tiles, phases, counts);
     count_parts(&s, tiles, counts);
     tj_pack_count(view, &pack, counts);
-    count_outputs(view, &s, counts);
+    tj_wgmma_count_outputs(view, &s, counts);
     /* For each instruction the tensor cores read 64 rows of M, if lanes do not load them, and all columns of N. */
     counts->work[TJ_PIPE_SHARED] = (brought_bytes(&s, counts) + tile_phases * (s.bm / TJ_WGMMA_ROWS) *
                                                                     (m_rows + s.planes * s.bn) * s.bk * s.element_bytes) /

@@ -55,7 +55,6 @@ enum {
     USUAL_STAGES = 8,     /* of tiles that are not swapped: more of them gain nothing */
     MOST_BOXES = 4,
     SUM_BYTES = 4,
-    QUAD_SUMS = 128,         /* of four lanes, in which each has 16 values of P */
     WEIGHT_REGISTERS = 16,   /* two units of k of 64 rows */
     PLANES = 3,              /* of bf16, which hold each number of f32 */
     PLANE_REGISTERS = 64,    /* two units of each plane, and the elements of one */
@@ -234,9 +233,20 @@ static void settle_weights(const tj_problem *view, tj_wgmma_shape *s)
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(tj_wgmma_type(view, TJ_MATRIX_M))->bytes;
-    tj_wgmma_shape s = {
-        v[BM],    v[BN],   v[MULTIPLIERS], v[PINGPONG],           v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
-        v[GROUP], v[PACK], v[TRANSPOSE],   .element_bytes = bytes};
+    tj_wgmma_shape s = {v[BM],
+                        v[BN],
+                        v[MULTIPLIERS],
+                        v[PINGPONG],
+                        v[SPLITS],
+                        v[STAGES],
+                        v[BLOCKS],
+                        v[RELEASE],
+                        v[STORE],
+                        v[GROUP],
+                        v[PACK],
+                        v[TRANSPOSE],
+                        .element_bytes = bytes,
+                        .family = "wgmma"};
 
     s.finds_groups = tj_is_grouped(view);
     s.gathers = tj_is_gathered(view);
@@ -326,7 +336,7 @@ static bool lies_along_k(const tj_problem *view, bool is_m)
 /* Does it lie across k, with elements of a size that tensor cores take along k only? */
 static bool lies_wrong(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    return s->element_bytes != 2 && !lies_along_k(view, is_m);
+    return s->element_bytes != 2 && !s->takes_across && !lies_along_k(view, is_m);
 }
 
 /* Is it transposed on its way to the workspace? */
@@ -406,7 +416,7 @@ static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
     const int32_t barriers = BARRIERS_BYTES + prepares(s) * BARRIER_BYTES;
 
     return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + tj_wgmma_scale_bytes(view, s) +
-           s->multipliers * BARRIER_BYTES + parts_bytes(s);
+           s->multipliers * BARRIER_BYTES + parts_bytes(s) + s->other_bytes;
 }
 
 static int32_t transposer_registers(const tj_wgmma_shape *s)
@@ -466,7 +476,7 @@ static bool has_squares_of_p(const tj_problem *view, const tj_wgmma_shape *s)
 }
 
 /* A line of a box has 16 bytes, and the last 16 bytes of a line of P are stored whole. */
-static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
+bool tj_wgmma_has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t bytes = tj_facts_of(view->p.type)->bytes;
 
@@ -498,7 +508,7 @@ static int32_t slice_of(const tj_wgmma_shape *s, int32_t most)
 static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return tj_is_scaled(view, TJ_MATRIX_P) && (tj_epilogue_pairs(&view->epilogue) || tj_type_is_pair(view->p.type)) &&
-           s->store != TJ_WGMMA_ELEMENTS && s->bn % QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
+           s->store != TJ_WGMMA_ELEMENTS && s->bn % TJ_WGMMA_QUAD_SUMS == 0 && tj_access_fits_output(view, CHUNK);
 }
 
 /*
@@ -525,7 +535,7 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
     tj_wgmma_output out = {.vector = 1};
     int32_t most = 64;
 
-    if (s->store == TJ_WGMMA_BOXES || (s->store == 0 && has_boxes(view, s))) {
+    if (s->store == TJ_WGMMA_BOXES || (s->store == 0 && tj_wgmma_has_boxes(view, s))) {
         most = s->swapped ? 2 * TJ_WGMMA_LINE / p_bytes : TJ_WGMMA_LINE / p_bytes * sums;
         out.boxes = 1;
     }
@@ -601,7 +611,7 @@ static bool can_swap(const tj_problem *view)
            !tj_is_symmetric(view);
 }
 
-static tj_status check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+tj_status tj_wgmma_check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
     if (!s->swapped || can_swap(view))
         return TJ_OK;
@@ -721,7 +731,7 @@ static tj_status check_gathered(const tj_problem *view, const tj_wgmma_shape *s,
 }
 
 /* A tensor map needs lines, and products of a batch, that begin at multiples of 16 bytes. */
-static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err)
+tj_status tj_wgmma_check_operand(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const char letter = tj_which_letter(which);
@@ -730,31 +740,32 @@ static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, 
         return TJ_OK;
     if (tj_stride_is_pointers(tj_problem_matrix(view, which)->stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family wgmma copies %c by a tensor map, which arrays of pointers do not have: use family mma", letter);
+                       "family %s copies %c by a tensor map, which arrays of pointers do not have: use family mma", s->family,
+                       letter);
     if (tj_wgmma_type(view, which) != tj_problem_matrix(view, which)->type)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "family wgmma multiplies %s, and %c holds weights of %s: pack it (pack=%c, which widens them and needs fixed "
+            "family %s multiplies %s, and %c holds weights of %s: pack it (pack=%c, which widens them and needs fixed "
             "dimensions), load it to registers as M of the source (by swap and transpose=registers, if it lies along k in "
             "rows that begin at multiples of 16 bytes), or use family mma",
-            tj_facts_of(tj_wgmma_type(view, which))->name, letter, tj_facts_of(tj_problem_matrix(view, which)->type)->name,
-            is_m ? 'm' : 'n');
+            s->family, tj_facts_of(tj_wgmma_type(view, which))->name, letter,
+            tj_facts_of(tj_problem_matrix(view, which)->type)->name, is_m ? 'm' : 'n');
     if (lies_wrong(view, s, is_m) && !transposes(s, is_m))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
+                       "family %s takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
                        "(pack=%c, which needs fixed dimensions), transpose it (transpose=%c), or use family mma",
-                       s->element_bytes == 4 ? "tf32" : "elements of 8 bits", letter, is_m ? "row-major" : "column-major",
-                       is_m ? 'm' : 'n', is_m ? 'm' : 'n');
+                       s->family, s->element_bytes == 4 ? "tf32" : "elements of 8 bits", letter,
+                       is_m ? "row-major" : "column-major", is_m ? 'm' : 'n', is_m ? 'm' : 'n');
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
-        "family wgmma copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
+        "family %s copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
         "16 bytes: pad its leading dimension and stride to multiples of %d, pack it (pack=%c, which needs fixed dimensions), "
         "or "
         "use family mma",
-        letter, CHUNK / s->element_bytes, is_m ? 'm' : 'n');
+        s->family, letter, CHUNK / s->element_bytes, is_m ? 'm' : 'n');
 }
 
-static tj_status check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+tj_status tj_wgmma_check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
     const tj_pack pack = tj_wgmma_pack_of(view, s);
     char asked[ASKED_BYTES];
@@ -764,10 +775,10 @@ static tj_status check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_
 }
 
 /* Pack the operands that need it, if that is possible. */
-static int32_t pack_default(const tj_problem *view, tj_wgmma_shape s)
+int32_t tj_wgmma_pack_default(const tj_problem *view, tj_wgmma_shape s)
 {
     s.pack = name(!transposes(&s, true) && !is_mapped(view, &s, true), !transposes(&s, false) && !is_mapped(view, &s, false));
-    return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_WGMMA_NONE;
+    return tj_wgmma_check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_WGMMA_NONE;
 }
 
 static tj_status check_tiles(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -826,9 +837,9 @@ static tj_status check_room(const tj_problem *view, const tj_wgmma_shape *s, tj_
                    s->stages, s->bm, s->bk, s->bk, s->bn, (long long)bytes, s->blocks, MAX_SHARED / s->blocks);
 }
 
-static tj_status check_store(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+tj_status tj_wgmma_check_store(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
 {
-    if (s->store != TJ_WGMMA_BOXES || has_boxes(view, s))
+    if (s->store != TJ_WGMMA_BOXES || tj_wgmma_has_boxes(view, s))
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
@@ -897,7 +908,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         return status;
     settle_tile(view, view->compute == TJ_COMPUTE_F32_FP8, v);
     s = tj_wgmma_shape_of(view, config);
-    status = check_swap(view, &s, err);
+    status = tj_wgmma_check_swap(view, &s, err);
     if (status != TJ_OK)
         return status;
     if (v[TRANSPOSE] == 0)
@@ -906,7 +917,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[RELEASE] == 0)
         v[RELEASE] = s.release = s.promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
     if (v[PACK] == 0)
-        v[PACK] = s.pack = pack_default(view, s);
+        v[PACK] = s.pack = tj_wgmma_pack_default(view, s);
     status = check_cluster(view, &s, err);
     if (status == TJ_OK)
         status = check_tiles(view, &s, err);
@@ -917,9 +928,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
                     "release=now",
                     tj_facts_of(view->m.type)->name);
     if (status == TJ_OK)
-        status = check_store(view, &s, err);
+        status = tj_wgmma_check_store(view, &s, err);
     if (status == TJ_OK && v[STORE] == 0)
-        v[STORE] = s.store = has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
+        v[STORE] = s.store = tj_wgmma_has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
     if (status == TJ_OK && v[STAGES] == 0)
         v[STAGES] = s.stages = stages_that_fit(view, s);
     if (status == TJ_OK)
@@ -933,11 +944,11 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (status == TJ_OK)
         status = tj_wgmma_check_parts(view, &s, err);
     if (status == TJ_OK)
-        status = check_operand(view, &s, true, err);
+        status = tj_wgmma_check_operand(view, &s, true, err);
     if (status == TJ_OK)
-        status = check_operand(view, &s, false, err);
+        status = tj_wgmma_check_operand(view, &s, false, err);
     if (status == TJ_OK)
-        status = check_pack(view, &s, err);
+        status = tj_wgmma_check_pack(view, &s, err);
     if (status == TJ_OK)
         status = check_room(view, &s, err);
     if (status == TJ_OK)
@@ -1129,13 +1140,14 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         s.transpose = transpose_default(view, &s);
     settle_weights(view, &s);
     if (s.pack == 0)
-        s.pack = pack_default(view, s);
-    return check_types(view, NULL) != TJ_OK || check_swap(view, &s, NULL) != TJ_OK || check_gathered(view, &s, NULL) != TJ_OK ||
+        s.pack = tj_wgmma_pack_default(view, s);
+    return check_types(view, NULL) != TJ_OK || tj_wgmma_check_swap(view, &s, NULL) != TJ_OK ||
+           check_gathered(view, &s, NULL) != TJ_OK ||
            (s.swapped ? swaps_in_vain(view, &s, known) : is_too_fine(view, &s, known)) || turns_in_vain(view, &s) ||
            packs_in_vain(view, &s) || check_transpose(view, &s, true, NULL) != TJ_OK ||
            check_transpose(view, &s, false, NULL) != TJ_OK || tj_wgmma_check_f32(view, &s, NULL) != TJ_OK ||
-           tj_wgmma_check_parts(view, &s, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
-           check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
+           tj_wgmma_check_parts(view, &s, NULL) != TJ_OK || tj_wgmma_check_operand(view, &s, true, NULL) != TJ_OK ||
+           tj_wgmma_check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) || (known > BN && brings_too_much(view, &s)) ||
            (known > BN && s.halves && !tj_is_scaled(view, TJ_MATRIX_P)) || /* wide tiles of 8-bit floats are for its blocks */
            (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
@@ -1159,8 +1171,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
 
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.pack == pack_default(view, s) && is_deep(view, s) &&
-           !(s.swapped && s.store == TJ_WGMMA_LINES && has_boxes(view, &s)) && !(s.promotes && s.release == TJ_WGMMA_LATE);
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.pack == tj_wgmma_pack_default(view, s) && is_deep(view, s) &&
+           !(s.swapped && s.store == TJ_WGMMA_LINES && tj_wgmma_has_boxes(view, &s)) &&
+           !(s.promotes && s.release == TJ_WGMMA_LATE);
 }
 
 /* ---- source ------------------------------------------------------------------------------------------------------- */
@@ -1230,8 +1243,8 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
 }
 
 /* Describe the tensor map of one operand. */
-static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
-                         tj_template_params *fill, tj_launch_form *form)
+void tj_wgmma_describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
+                           tj_template_params *fill, tj_launch_form *form)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
@@ -1274,7 +1287,7 @@ static bool is_multiple(const tj_dim *dim, int32_t of)
  * Describe how boxes that cross the edge of P read epilogue operands. If boxes lie wholly inside or outside, the offset of
  * their first row and column is fixed; a place for each pair of columns would take registers that large tiles do not have.
  */
-static void describe_edges(const tj_problem *view, tj_checks checks, int32_t slice, tj_template_params *fill)
+void tj_wgmma_describe_edges(const tj_problem *view, tj_checks checks, int32_t slice, tj_template_params *fill)
 {
     const bool whole_rows = checks.j && is_multiple(&view->j, TJ_WGMMA_SLICE_ROWS),
                whole_cols = checks.l && is_multiple(&view->l, slice);
@@ -1293,7 +1306,7 @@ static void describe_edges(const tj_problem *view, tj_checks checks, int32_t sli
     tj_template_set(fill, "col_end", view->l.mode == TJ_DIM_FIXED ? "l" : "static_cast<index_t>(l)");
 }
 
-static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
+void tj_wgmma_describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
     const bool triangle = has_triangle(view, s) && out.boxes == 0, squares = has_triangle(view, s) && out.boxes > 0;
@@ -1607,15 +1620,15 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         if (!packs(&s, is_m))
             form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = CHUNK;
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them at once would not fit the registers */
-    describe_output(view, &s, fill, form);
+    tj_wgmma_describe_output(view, &s, fill, form);
     tj_split_describe(view, s.splits, fill, form);
     tj_reductions_describe(view, &slots, fill, form);
     tj_pack_describe(view, &pack, fill, form);
     tj_step_describe_order(view, fill, form);
     tj_widen_describe(view, (tj_widen_copies){0},
                       tj_widens_weights(view->m.type, view->n.type) && !tj_meets_f32(view) && s.weight_bits == 0, fill);
-    describe_map(view, &s, &pack, true, fill, form);
-    describe_map(view, &s, &pack, false, fill, form);
+    tj_wgmma_describe_map(view, &s, &pack, true, fill, form);
+    tj_wgmma_describe_map(view, &s, &pack, false, fill, form);
     describe_cluster(view, &s, fill, form);
     if (!fill)
         return NULL;
@@ -1630,6 +1643,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "STAGES", s.stages);
     tj_template_set_int(fill, "BLOCKS", s.blocks);
     tj_template_set_int(fill, "GROUP", s.group);
+    tj_template_set(fill, "rows_above", "top * 32");
+    tj_template_set(fill, "sum_barriers", "");
     tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
     tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");
@@ -1637,7 +1652,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_gatherers(view, &s, fill);
     describe_preparation(view, &s, fill);
     describe_registers(&s, fill);
-    describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
+    tj_wgmma_describe_edges(view, checks, tj_wgmma_output_of(view, &s).slice, fill);
     tj_wgmma_describe_weights(view, &s, checks.j, fill);
     describe_product(view, &s, fill);
     tj_wgmma_describe_scales(view, &s, checks, tj_step_product_name(tj_step_product(form)), fill);

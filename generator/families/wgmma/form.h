@@ -16,6 +16,7 @@ enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_NONE = 1, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH }; /* the operands that pack and transpose name */
 enum { TJ_WGMMA_REGISTERS = 5 };                                   /* transpose alone: M is multiplied from registers */
 enum { TJ_WGMMA_SLICE_ROWS = 16 };                                 /* rows that a warp stores at once */
+enum { TJ_WGMMA_QUAD_SUMS = 128 };                                 /* of four lanes, in which each has 16 values of P */
 enum { TJ_WGMMA_AS_P = 1, TJ_WGMMA_SWAPPED = 2 };
 enum {
     TJ_WGMMA_ALONE = 1,
@@ -47,6 +48,9 @@ typedef struct tj_wgmma_shape {
     bool gathers;                       /* threads copy rows of M, which an index gathers */
     bool divides_k;                     /* each tile has the k of its group, beyond whose end threads clear what was copied */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
+    bool takes_across;                  /* elements of one byte or four may lie across k, too */
+    int32_t other_bytes;                /* of shared memory of a block, beyond those of its ring and what it stores */
+    const char *family;                 /* which has tiles like these, and stores P as this one does: wgmma or tcgen05 */
 } tj_wgmma_shape;
 
 /** Does the source's M hold f32, and N bf16? Three planes of bf16 then hold each element of M exactly. */
@@ -148,6 +152,33 @@ typedef struct tj_wgmma_output {
 } tj_wgmma_output;
 
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s);
+
+/*
+ * Family tcgen05 has tiles in shared memory, lanes with sums and stores of P as this one does, and shares what follows with it. Its
+ * shape has the members that these read.
+ */
+
+/** Can P be stored by the copy engine? */
+bool tj_wgmma_has_boxes(const tj_problem *view, const tj_wgmma_shape *s);
+
+/** Return what to pack if the config leaves it open: the operands that need it, if that is possible. */
+int32_t tj_wgmma_pack_default(const tj_problem *view, tj_wgmma_shape s);
+
+/** Check swap, what a tensor map needs of an operand, what packing needs, and how P is stored. */
+tj_status tj_wgmma_check_swap(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
+tj_status tj_wgmma_check_operand(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err);
+tj_status tj_wgmma_check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
+tj_status tj_wgmma_check_store(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err);
+
+/** Describe the tensor map of an operand, how sums are stored to P, and what of that crosses the edge of P. */
+void tj_wgmma_describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
+                           tj_template_params *fill, tj_launch_form *form);
+void tj_wgmma_describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form);
+void tj_wgmma_describe_edges(const tj_problem *view, tj_checks checks, int32_t slice, tj_template_params *fill);
+
+/** Count the copies of both operands' tiles, as they are after packing; and all traffic of P. */
+void tj_wgmma_count_boxes(const tj_problem *packed, const tj_wgmma_shape *s, tj_counts *counts);
+void tj_wgmma_count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts);
 
 /** Configs from which a search begins (tj_family). */
 extern const tj_family_values tj_wgmma_start;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * counts: the traffic and work of a launch of family tcgen05. As of wgmma: the copy engine moves whole boxes, tensor cores read
+ * shared memory themselves, and threads access memory for P only.
+ */
+#include "form.h"
+
+#include "checked.h"
+#include "parts/lanes.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/traffic.h"
+
+enum { OTHER_REGISTERS = 64 };
+
+void tj_tcgen05_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
+{
+    const tj_tcgen05_shape s = tj_tcgen05_shape_of(view, config);
+    const tj_pack pack = tj_wgmma_pack_of(view, &s.w);
+    const tj_problem packed = tj_pack_moved(view, &pack);
+    const int64_t phases = tj_ceil_div(view->k.extent, s.w.bk), tile_phases = counts->blocks / s.w.splits * phases,
+                  tile = (int64_t)s.w.bm * s.w.bn;
+    const tj_split_phases share = tj_split_share(phases, s.w.splits);
+    const int32_t sums = s.w.bm * s.strip / 128;
+    tj_lanes address = {
+        .count = TJ_WARP, .element_bytes = 4, .width = 1, .is_shared = true}; /* that of tensor memory, in all lanes */
+
+    counts->pipe = tj_tcgen05_type_of(view, TJ_MATRIX_M)->pipe;
+    counts->phase = (tj_phase_counts){.depth = s.w.bk, .loads = (int64_t)(s.w.bm + s.w.bn) * s.w.bk, .flop = 2 * tile * s.w.bk};
+    counts->phases = share.most;
+    counts->work[counts->pipe] = 2 * tile_phases * tile * s.w.bk;
+    counts->chain = share.most;
+    counts->chain_fma = (int32_t)(tile * s.w.bk / 128);
+    counts->walkers = 1;
+    counts->alternates = 1; /* four warps store a tile while the next is multiplied */
+    counts->ahead = s.w.stages - 1;
+    counts->waits = 1;
+    (void)tj_guess_registers(counts, sums + OTHER_REGISTERS, 25, sums, 1, s.w.threads);
+    if (phases > 0)
+        tj_wgmma_count_boxes(&packed, &s.w, counts);
+    for (int i = 0; i < TJ_WARP; i++)
+        address.lane[i] = i;
+    tj_lanes_add(&counts->shared_load, &address, 0, counts->blocks * s.w.threads / TJ_WARP);
+    tj_pack_count(view, &pack, counts);
+    tj_wgmma_count_outputs(view, &s.w, counts);
+    /* Copies write to shared memory, and for each product the tensor cores read all rows of M and columns of N there. */
+    counts->work[TJ_PIPE_SHARED] =
+        (counts->async_bytes + tile_phases * (s.w.bm + s.w.bn) * s.w.bk * s.w.element_bytes) / TJ_LINE;
+    counts->barriers = 2 * counts->blocks; /* as if every tile had its own block */
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tcgen05: declarations that the form of the family (form.c) and its counts (counts.c) share.
+ */
+#ifndef TJ_GENERATOR_TCGEN05_H
+#define TJ_GENERATOR_TCGEN05_H
+
+#include "families/wgmma/form.h"
+
+/** The parameters by name, and numbers derived from them and from the types of M and N. */
+typedef struct tj_tcgen05_shape {
+    tj_wgmma_shape w; /* the tiles of the ring, and the warps that store P as a warpgroup of wgmma does */
+    int32_t strip;    /* columns of sums that a warp reads from tensor memory at once */
+    int32_t columns;  /* of tensor memory */
+} tj_tcgen05_shape;
+
+tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *config);
+
+/** How the tensor cores take a type: the kind of their products, and its number in the instruction descriptor. */
+typedef struct tj_tcgen05_type {
+    const char *kind, *name;
+    int32_t code, pipe; /* pipe: tj_pipe */
+} tj_tcgen05_type;
+
+/** Return that of M or N of the view, after widening; NULL: they do not take it. */
+const tj_tcgen05_type *tj_tcgen05_type_of(const tj_problem *view, tj_which which);
+
+/** Configs from which a search begins (tj_family). */
+extern const tj_family_values tj_tcgen05_start;
+
+/** The family's count (tj_family). */
+void tj_tcgen05_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
+
+#endif

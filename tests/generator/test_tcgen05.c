@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tier: quick */
+/*
+ * tcgen05: which requests it takes, what it says of the others, how its blocks are launched, and its descriptor of a product.
+ */
+#include <stdio.h>
+
+#include "family.h"
+#include "generator_test.h"
+#include "of_problem.h"
+#include "scales.h"
+
+#define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
+#define ALONG_K .n.layout = TJ_COL_MAJOR
+
+Test(tcgen05, says_which_constraint_does_not_hold)
+{
+    const request rows[] = {
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05", NULL},
+        {CUBES(256, .m.type = TJ_F16, .m.layout = TJ_COL_MAJOR), "tcgen05:bm=64,bn=256", NULL},
+        {CUBES(256, .m.type = TJ_F16, .n.type = TJ_S8, ALONG_K), "tcgen05", NULL}, /* packed */
+        {BF16(64, 0, 64, .m.ld = 8), "tcgen05", NULL},
+        {PROBLEM(.j = {.mode = TJ_DIM_ANY}, .k = {.mode = TJ_DIM_ANY, .multiple_of = 8},
+                 .l = {.mode = TJ_DIM_ANY, .multiple_of = 8}, .m.type = TJ_BF16),
+         "tcgen05", NULL},
+        {CUBES(256), "tcgen05", "multiplies f16 and bf16, and M is of f32, N of f32"},
+        {CUBES(256, .m.type = TJ_BF16, .n.type = TJ_F32), "tcgen05", "M is of bf16, N of f32"},
+        {BF16(255, 255, 255, .batch = 2), "tcgen05", NULL}, /* packed */
+        {BF16(256, 255, 256), "tcgen05:pack=none",
+         "family tcgen05 copies M by a tensor map, so its lines and the products of a batch must begin"},
+        {BF16(256, 256, 252), "tcgen05:pack=m", "pad its leading dimension and stride to multiples of 8"},
+        {CUBES(256, .m.type = TJ_BF16, .batch = 2, .n.stride = TJ_POINTERS_16), "tcgen05",
+         "which arrays of pointers do not have"},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:bm=96", "bm is 96: the tensor cores take 64 or 128 rows"},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:bn=24", "bn is 24: with bm=128 it must be a multiple of 16"},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:swap=yes,bm=64,bn=24", NULL},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:swap=yes,bm=128,bn=24", "bn is 24: with bm=128 it must be a multiple of 16"},
+        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}), "tcgen05:swap=yes",
+         "rows in groups are rows of P: use swap=no"},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:bn=256,stages=8",
+         "8 stages of tiles of 128 x 64 and 64 x 256 need 402432 bytes of shared memory, and a block may have 232448"},
+        {CUBES(256, .m.type = TJ_BF16, .epilogue.has_beta = 1), "tcgen05:store=boxes", "store=boxes writes P by a tensor map"},
+    };
+
+    expect_answers(rows, sizeof rows / sizeof rows[0]);
+}
