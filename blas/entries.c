@@ -141,28 +141,28 @@ BOTH(BATCHED, cublasSgemmBatched, float, BLAS_R_32F, BLAS_COMPUTE_32F)
 BOTH(BATCHED, cublasDgemmBatched, double, BLAS_R_64F, BLAS_COMPUTE_64F)
 BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
 
-#define OF_ANY(name, INT)                                                                                                \
-    ENTRY(name,                                                                                                          \
-          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, int type_a, INT lda, \
-           const void *b, int type_b, INT ldb, const void *beta, void *c, int type_c, INT ldc, int compute, int algo),   \
-          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algo),     \
+#define OF_ANY(name, INT, T)                                                                                          \
+    ENTRY(name,                                                                                                       \
+          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const void *a, int type_a, INT lda, \
+           const void *b, int type_b, INT ldb, const T *beta, void *c, int type_c, INT ldc, int compute, int algo),   \
+          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algo),  \
           SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute))
 
-#define STRIDED_OF_ANY(name, INT)                                                                                             \
-    ENTRY(name,                                                                                                               \
-          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *a, int type_a, INT lda,      \
-           long long stride_a, const void *b, int type_b, INT ldb, long long stride_b, const void *beta, void *c, int type_c, \
-           INT ldc, long long stride_c, INT batch, int compute, int algo),                                                    \
-          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc,      \
-           stride_c, batch, compute, algo),                                                                                   \
+#define STRIDED_OF_ANY(name, INT, T)                                                                                       \
+    ENTRY(name,                                                                                                            \
+          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const void *a, int type_a, INT lda,      \
+           long long stride_a, const void *b, int type_b, INT ldb, long long stride_b, const T *beta, void *c, int type_c, \
+           INT ldc, long long stride_c, INT batch, int compute, int algo),                                                 \
+          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc,   \
+           stride_c, batch, compute, algo),                                                                                \
           SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute) STRIDES)
 
-#define BATCHED_OF_ANY(name, INT)                                                                                           \
-    ENTRY(name,                                                                                                             \
-          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const void *alpha, const void *const *a, int type_a,      \
-           INT lda, const void *const *b, int type_b, INT ldb, const void *beta, void *const *c, int type_c, INT ldc,       \
-           INT batch, int compute, int algo),                                                                               \
-          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo), \
+#define BATCHED_OF_ANY(name, INT, T)                                                                                         \
+    ENTRY(name,                                                                                                              \
+          (void *handle, int op_a, int op_b, INT m, INT n, INT k, const T *alpha, const void *const *a, int type_a, INT lda, \
+           const void *const *b, int type_b, INT ldb, const T *beta, void *const *c, int type_c, INT ldc, INT batch,         \
+           int compute, int algo),                                                                                           \
+          (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo),  \
           SIZES TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute) POINTERS)
 
 /* The matrices have any types, the scalars one. */
@@ -173,12 +173,9 @@ BOTH(BATCHED, cublasHgemmBatched, uint16_t, BLAS_R_16F, BLAS_COMPUTE_16F)
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc),                 \
           SIZES TYPES(type_a, type_b, type_c, scalar, BLAS_COMPUTE_32F))
 
-OF_ANY(cublasGemmEx, int)
-OF_ANY(cublasGemmEx_64, int64_t)
-STRIDED_OF_ANY(cublasGemmStridedBatchedEx, int)
-STRIDED_OF_ANY(cublasGemmStridedBatchedEx_64, int64_t)
-BATCHED_OF_ANY(cublasGemmBatchedEx, int)
-BATCHED_OF_ANY(cublasGemmBatchedEx_64, int64_t)
+BOTH(OF_ANY, cublasGemmEx, void)
+BOTH(STRIDED_OF_ANY, cublasGemmStridedBatchedEx, void)
+BOTH(BATCHED_OF_ANY, cublasGemmBatchedEx, void)
 BOTH(SUMMED_IN_F32, cublasSgemmEx, float, BLAS_R_32F)
 
 /*
@@ -319,19 +316,18 @@ static void describe_groups(const groups *all, blas_call *call)
           (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups_count, in_group),                        \
           GROUPS(type) TYPES(type, type, type, type, way))
 
-#define GROUPED_OF_ANY(name, INT)                                                                                             \
+#define GROUPED_OF_ANY(name, INT, T)                                                                                          \
     ENTRY(name,                                                                                                               \
-          (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const void *alpha,       \
-           const void *const *a, int type_a, const INT *lda, const void *const *b, int type_b, const INT *ldb,                \
-           const void *beta, void *const *c, int type_c, const INT *ldc, INT groups_count, const INT *in_group, int compute), \
+          (void *handle, const int *op_a, const int *op_b, const INT *m, const INT *n, const INT *k, const T *alpha,          \
+           const void *const *a, int type_a, const INT *lda, const void *const *b, int type_b, const INT *ldb, const T *beta, \
+           void *const *c, int type_c, const INT *ldc, INT groups_count, const INT *in_group, int compute),                   \
           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, groups_count, in_group,  \
            compute),                                                                                                          \
           GROUPS(scalar_type_of(compute, type_c)) TYPES(type_a, type_b, type_c, scalar_type_of(compute, type_c), compute))
 
 BOTH(GROUPED, cublasSgemmGroupedBatched, float, BLAS_R_32F, BLAS_COMPUTE_32F)
 BOTH(GROUPED, cublasDgemmGroupedBatched, double, BLAS_R_64F, BLAS_COMPUTE_64F)
-GROUPED_OF_ANY(cublasGemmGroupedBatchedEx, int)
-GROUPED_OF_ANY(cublasGemmGroupedBatchedEx_64, int64_t)
+BOTH(GROUPED_OF_ANY, cublasGemmGroupedBatchedEx, void)
 
 /* ---- handles ---------------------------------------------------------------------------------------------------------- */
 
