@@ -125,6 +125,8 @@ tj_config tj_safe_config(const tj_problem *problem)
     tj_config safe = TJ_CONFIG_INIT;
 
     safe.family = TJ_SAFE_FAMILY;
+    if (tj_sum_order_of(problem) == TJ_SUMS_IN_PARTS)
+        safe.family = TJ_SAFE_PARTS_FAMILY;
     if (tj_sum_order_of(problem) != TJ_SUMS_BY_TENSOR_CORES)
         return safe;
     safe.family = TJ_SAFE_TENSOR_FAMILY;

@@ -203,7 +203,8 @@ static inline int32_t tj_asked_alignment(const tj_problem *problem, const tj_lau
 
 /**
  * Return the config that takes every operand of a problem, in few registers: the choice if nothing else is known. Its family is
- * TJ_SAFE_FAMILY, unless the problem's invariant asks for the sums of tensor cores. Weights of 4 bits then ask for aligned operands.
+ * TJ_SAFE_FAMILY, unless the problem's invariant asks for the sums of tensor cores. Weights of 4 bits then ask for aligned operands,
+ * as do 8-bit floats in parts of k, unless they can be packed.
  */
 tj_config tj_safe_config(const tj_problem *problem);
 

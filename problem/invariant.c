@@ -18,6 +18,7 @@ tj_sum_order tj_sum_order_of(const tj_problem *problem)
 {
     return !tj_is_invariant(problem)            ? TJ_SUMS_OWN
            : problem->compute == TJ_COMPUTE_S32 ? TJ_SUMS_EXACT
+           : problem->compute == TJ_COMPUTE_F32_FP8 ? TJ_SUMS_IN_PARTS
            : suits_tensor_cores(problem)        ? TJ_SUMS_BY_TENSOR_CORES
                                                 : TJ_SUMS_IN_CHAIN;
 }
@@ -28,6 +29,7 @@ const char *tj_problem_sum_order(const tj_problem *problem)
         [TJ_SUMS_OWN] = "",
         [TJ_SUMS_EXACT] = "exact: every order gives the same integers",
         [TJ_SUMS_IN_CHAIN] = "one fused multiply-add after the other along k",
+        [TJ_SUMS_IN_PARTS] = "tensor cores for 8-bit floats, part after part along k, each added in f32, without splits",
         [TJ_SUMS_BY_TENSOR_CORES] = "tensor cores, step after step along k, without splits",
     };
     const tj_problem canonical = tj_problem_canonical(problem);
@@ -54,12 +56,9 @@ tj_status tj_invariant_check(const tj_problem *words, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "invariant is %d: use TJ_INVARIANT_ROWS, or 0", words->invariant);
     if (!tj_is_invariant(words))
         return TJ_OK;
-    if (words->compute == TJ_COMPUTE_F32_SPLIT || words->compute == TJ_COMPUTE_F32_FP8)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "invariant is rows, and compute %s %s: use compute f32",
-                       tj_compute_name((tj_compute)words->compute),
-                       words->compute == TJ_COMPUTE_F32_SPLIT
-                           ? "chooses its way by all elements of M and N"
-                           : "adds in parts that differ from one kind of tensor cores to another");
+    if (words->compute == TJ_COMPUTE_F32_SPLIT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "invariant is rows, and compute f32_split chooses its way by all elements of M and N: use compute f32");
     if (tj_is_complex(words) && words->compute == TJ_COMPUTE_TF32)
         what = "tensor cores multiply the parts of complex numbers, in an order of each warp tile";
     else if (tj_is_complex(words) && tj_is_symmetric(words))

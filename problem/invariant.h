@@ -16,6 +16,8 @@ typedef enum tj_sum_order {
     TJ_SUMS_EXACT,    /* integers, of which every order gives the same sum */
     TJ_SUMS_IN_CHAIN, /* one fused multiply-add after the other, from the first element of k to the last, in the compute type; of
                          complex numbers first the real part of M times both parts of N, then the imaginary part */
+    TJ_SUMS_IN_PARTS, /* 8-bit floats by wgmma: one accumulator of few bits for each part of k (of 128, or with scales of its own),
+                         which is then added in f32 */
     TJ_SUMS_BY_TENSOR_CORES /* 32 bytes of k of the wider operand at once (8-bit floats as f16), in order, by one accumulator; with
                                scales along k, by one for each part, which are then added in order */
 } tj_sum_order;

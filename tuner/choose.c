@@ -14,6 +14,7 @@
 #include "climb.h"
 #include "error.h"
 #include "expect.h"
+#include "family.h"
 #include "rank.h"
 #include "record.h"
 #include "settle.h"
@@ -36,7 +37,7 @@ tj_config tj_default_config(const tj_request *request)
     if (tj_request_resolve(request, &settled, NULL) == TJ_OK)
         config.family = settled.family;
     else
-        config.family = tj_family_at(0);
+        config.family = tj_safe_config(&request->problem).family;
     tj_config_spell_out(&config);
     return config;
 }

@@ -48,6 +48,7 @@ Test(invariant, has_one_order_for_each_type)
               {TJ_F16, 0, TJ_SUMS_BY_TENSOR_CORES},
               {TJ_BF16, 0, TJ_SUMS_BY_TENSOR_CORES},
               {TJ_E4M3, 0, TJ_SUMS_BY_TENSOR_CORES},
+              {TJ_E4M3, TJ_COMPUTE_F32_FP8, TJ_SUMS_IN_PARTS},
               {TJ_F32, TJ_COMPUTE_TF32, TJ_SUMS_BY_TENSOR_CORES},
               {TJ_S8, 0, TJ_SUMS_EXACT}};
 
@@ -102,6 +103,30 @@ Test(invariant, is_kept_or_refused_by_each_config)
     }
 }
 
+/* 8-bit floats in parts of k: wgmma alone, with either operand first, and without a split. */
+Test(invariant, keeps_parts_of_8_bit_floats)
+{
+    static const struct {
+        const char *config, *refusal;
+    } of[] = {{"wgmma", NULL},
+              {"wgmma:swap=yes,bm=64,bn=8", NULL},
+              {"wgmma:bm=64,bn=64,splits=2", "family wgmma with splits=2 adds them in another: use family wgmma without these"},
+              {"mma", "part after part along k, each added in f32, without splits), and family mma adds them in another"},
+              {"tiled", "use family wgmma"}};
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(40, 512, 64, TJ_E4M3);
+
+        problem.compute = TJ_COMPUTE_F32_FP8;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.invariant = TJ_INVARIANT_ROWS;
+        cr_expect(eq(int, resolve(&problem, of[i].config), of[i].refusal ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "%s: %s",
+                  of[i].config, err.message);
+        if (of[i].refusal)
+            cr_expect(says(of[i].refusal), "%s", err.message);
+    }
+}
+
 /* Few rows need small tiles to occupy a device, if their sums may not be divided; other sums are divided instead. */
 Test(invariant, tries_small_thread_tiles_for_few_rows)
 {
@@ -139,11 +164,6 @@ static tj_status check_with(void (*change)(tj_problem *), tj_type type)
 static void split(tj_problem *p)
 {
     p->compute = TJ_COMPUTE_F32_SPLIT;
-}
-
-static void fp8(tj_problem *p)
-{
-    p->compute = TJ_COMPUTE_F32_FP8;
 }
 
 static void tf32(tj_problem *p)
@@ -204,7 +224,6 @@ Test(invariant, is_refused_where_no_kernel_keeps_it)
         tj_type type;
         const char *refusal;
     } of[] = {{split, TJ_F32, "compute f32_split chooses its way by all elements of M and N: use compute f32"},
-              {fp8, TJ_E4M3, "compute f32_fp8 adds in parts"},
               {tf32, TJ_C64, "tensor cores multiply the parts of complex numbers"},
               {one_triangle, TJ_C64, "P is symmetric, and the terms of an imaginary part"},
               {along_k, TJ_BF16, "groups along k"},

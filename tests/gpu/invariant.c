@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/invariant 300 1 small; cost: 100 */
-/* tier: change; run: emulator/invariant_turns turns f32 bf16; sanitizers: nightly (minutes of numbers); cost: 100 */
+/* tier: change; run: emulator/invariant_turns turns f32 bf16 fp8_parts; sanitizers: nightly (minutes of numbers); cost: 100 */
 /* tier: change; run: emulator/invariant_digests digests; cost: 100 */
 /* tier: nightly; run: emulator/invariant_every every; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/invariant_more 1500 2 small; sanitizers: never (minutes of numbers) */
@@ -72,6 +72,10 @@ static const char *const tensor[] = {"mma:bm=16,bn=16,wm=16,wn=16",
                                      "wgmma:bm=64,bn=80,pingpong=yes",
                                      "wgmma:store=elements,cluster=n2",
                                      NULL};
+static const char *const fp8[] = {
+    "wgmma:bm=64,bn=16",           "wgmma:bm=64,bn=80,blocks=2",      "wgmma:swap=yes,bm=64,bn=8",
+    "wgmma:swap=yes,bm=128,bn=40", "wgmma:bm=128,bn=80,pack=both",    "wgmma:bm=64,bn=80,pingpong=yes",
+    "wgmma:bm=128,bn=256",         "wgmma:store=elements,cluster=n2", NULL};
 static const char *const whole[] = {"naive",
                                     "tiled",
                                     "mma:bm=32,bn=32,wm=16,wn=16,splits=3",
@@ -106,6 +110,8 @@ static const struct kind {
     {"f32_s8", TJ_F32, TJ_S8, 0, 0, EACH, chain, 0xd300bb86d8e8c59c, NULL},
     {"c64", TJ_C64, TJ_C64, 0, 0, NOT, parts, 0x6404c575a8352911, "simt:bm=16,bn=32,bk=16,tm=4,tn=4,slices=2"},
     {"c128", TJ_C128, TJ_C128, 0, 0, NOT, parts, 0x93327101fb85ea95, "simt:bm=16,bn=32,bk=16,tm=4,tn=4,splits=3"},
+    {"fp8", TJ_E4M3, TJ_E4M3, TJ_BF16, TJ_COMPUTE_F32_FP8, EACH, fp8, 0xaa2298d942008445, NULL},
+    {"fp8_parts", TJ_E4M3, TJ_E4M3, TJ_BF16, TJ_COMPUTE_F32_FP8, ALONG_K, fp8, 0xdbe6bf6fef4a2eaa, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -176,7 +182,7 @@ static tj_problem problem_of(const struct kind *kind, int64_t k, int64_t l, int 
     p.n.type = (int32_t)kind->n;
     p.p.type = (int32_t)kind->p;
     p.compute = (int8_t)kind->compute;
-    p.n.layout = variant % 2 || tj_type_get_facts(kind->n)->numbers > 1 ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    p.n.layout = variant % 2 || tj_type_get_facts(kind->n)->numbers > 1 || kind->configs == fp8 ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     p.invariant = TJ_INVARIANT_ROWS;
     if (kind->scales == EACH) {
         p.scale[TJ_MATRIX_M] = (tj_scale){.type = TJ_F32, .rows = 1};
@@ -430,6 +436,12 @@ static void drop_subject(subject *s)
 
 /* ---- both ways ---------------------------------------------------------------------------------------------------- */
 
+/* Must k be a multiple of 64, so that lines are aligned, and parts are whole? */
+static int has_whole_steps(const struct kind *kind)
+{
+    return kind->scales == ALONG_K || kind->m != kind->n || kind->configs == fp8;
+}
+
 static size_t configs_of(const struct kind *kind)
 {
     size_t count = 0;
@@ -456,8 +468,8 @@ static void draw_pairs(tj_context *context, int pairs, int is_small)
 
     for (int i = 0, of_subject = 0, made = 0; i < pairs && gpu_failed < 20; of_subject++) {
         const struct kind *const kind = &kinds[of_subject % KINDS];
-        const int64_t k = kind->scales == ALONG_K || kind->m != kind->n ? 64 * (1 + (int64_t)(next() % (is_small ? 3 : 8)))
-                                                                        : 1 + (int64_t)(next() % (is_small ? 180 : MOST_K));
+        const int64_t k = has_whole_steps(kind) ? 64 * (1 + (int64_t)(next() % (is_small ? 3 : 8)))
+                                                : 1 + (int64_t)(next() % (is_small ? 180 : MOST_K));
         const int64_t l = 2 * (1 + (int64_t)(next() % (is_small ? 20 : MOST_L / 2)));
         subject s;
 
@@ -475,8 +487,8 @@ static void draw_pairs(tj_context *context, int pairs, int is_small)
                 const int64_t j = next() % 2 ? 1 + (int64_t)(next() % 16) : 1 + (int64_t)(next() % (is_small ? 70 : ROWS));
 
                 make_product(&s, how, j, is_open, &of);
-                if (!config && how < GATHERED && next() % 2 &&
-                    tj_type_get_facts(kind->n)->numbers == 1) /* for which another kernel may have to stand in */
+                if (!config && how < GATHERED && next() % 2 && tj_type_get_facts(kind->n)->numbers == 1 &&
+                    kind->configs != fp8) /* for which another kernel may have to stand in */
                     of.x.m.address = (char *)tj_buffer_address(s.shifted) + tj_type_bytes(kind->m) +
                                      ((const char *)of.x.m.address - (const char *)tj_buffer_address(s.m));
                 rows = compare(context, &s, &of, config, describe(&s, how, j, is_open, config, label));
@@ -497,7 +509,7 @@ static void draw_pairs(tj_context *context, int pairs, int is_small)
 
 static void walk_every(tj_context *context, const struct kind *kind, int in_turns)
 {
-    const int64_t k = kind->scales == ALONG_K || kind->m != kind->n ? 128 : 133, l = 6;
+    const int64_t k = has_whole_steps(kind) ? 192 : 133, l = 6;
     subject s;
     long rows = 0;
 
@@ -549,7 +561,7 @@ static void compare_digests(tj_context *context)
             const uint64_t found = digest(s.expected, ROWS * s.p_row);
 
             printf("%-8s %016llx  %s\n", kinds[i].name, (unsigned long long)found, tj_problem_sum_order(&s.all));
-            if (kinds[i].configs != tensor || facts.cc_major == 9)
+            if ((kinds[i].configs != tensor && kinds[i].configs != fp8) || facts.cc_major == 9)
                 expect(found == kinds[i].digest, "%s: the digest is %016llx, and was %016llx on another device", kinds[i].name,
                        (unsigned long long)found, (unsigned long long)kinds[i].digest);
         }

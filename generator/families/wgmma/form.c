@@ -987,16 +987,18 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 /*
  * Tensor cores add up what a step of wgmma multiplies as they do for mma (emulator/operations/product.h), whichever operand comes
- * first. Those of tf32 cut off bits to which mma rounds, unless a kernel before the product has rounded both operands.
+ * first. Those of tf32 cut off bits to which mma rounds, unless a kernel before the product has rounded both operands. 8-bit floats
+ * have parts of one length in every config.
  */
 static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
     const bool divides_k = s.splits > 1 || s.parts > 1 || s.slices > 1, is_permuted = s.weight_bits > 0,
-               adds_parts = s.promotes || tj_scale_k(view) > 0,
                rounds = view->compute == TJ_COMPUTE_TF32 && s.pack != TJ_WGMMA_BOTH;
 
-    return divides_k || is_permuted || adds_parts || rounds ? TJ_SUMS_OWN : TJ_SUMS_BY_TENSOR_CORES;
+    if (divides_k || is_permuted)
+        return TJ_SUMS_OWN;
+    return s.promotes ? TJ_SUMS_IN_PARTS : tj_scale_k(view) > 0 || rounds ? TJ_SUMS_OWN : TJ_SUMS_BY_TENSOR_CORES;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
