@@ -49,6 +49,17 @@ def test_hermitian_products_of_scipy(numbers):
     assert numpy.array_equal(numpy.triu(tilejit.matmul(a.astype("c8"), a.T.astype("c8"), epilogue=tilejit.Epilogue(alpha=2 - 1j))), syrk)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_few_rows_of_scipy(numbers, dtype):
+    blas = pytest.importorskip("scipy.linalg.blas")
+    gemm = blas.cgemm if dtype == "complex64" else blas.zgemm
+    for j, k, l in ((1, 200, 77), (5, 64, 130), (150, 72, 4), (33, 96, 16)):
+        a, b, c = numbers(j, k, dtype=dtype), numbers(k, l, dtype=dtype), numbers(j, l, dtype=dtype)
+        p = tilejit.matmul(a, b, epilogue=tilejit.Epilogue(alpha=1 - 2j, c=c, beta=1))
+        assert numpy.array_equal(p, gemm(1 - 2j, a, b, 1, c))
+        assert numpy.array_equal(tilejit.matmul(a, b.conj(), conj_a=True), gemm(1, a, b).conj())
+
+
 @pytest.mark.parametrize("compute", ["tf32", "f32_split"])
 @pytest.mark.parametrize("shape", [(33, 70, 45), (128, 64, 64)])
 def test_tensor_cores(compute, shape):
