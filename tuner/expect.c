@@ -11,6 +11,7 @@
 #include "record.h"
 #include "settle.h"
 #include "space.h"
+#include "symmetric.h"
 
 enum { MOST_PROBLEMS = 12, MOST_TRIALS = 120, OF_RECORD = 3 };
 
@@ -134,7 +135,8 @@ double tj_problem_difference(const tj_problem *a, const tj_problem *b)
            (a->batch == b->batch ? 0 : doublings(a->batch, b->batch)) +
            (tj_group_count(a) == tj_group_count(b) ? 0 : doublings(tj_group_count(a), tj_group_count(b))) +
            0.1 * (a->epilogue.has_beta != b->epilogue.has_beta) +
-           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) + c->other_layout * (a->n.layout != b->n.layout) +
+           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) +
+           c->other_type * (tj_is_symmetric(a) != tj_is_symmetric(b)) + c->other_layout * (a->n.layout != b->n.layout) +
            c->other_device * (a->multiprocessors != b->multiprocessors);
 }
 
