@@ -63,6 +63,8 @@ static bool read_word(const char *word, tj_problem *p)
         return (p->epilogue.has_beta = 1) != 0;
     if (strncmp(word, "scale_k=", 8) == 0)
         return tj_problem_set(p, "scale-k", word + 8, NULL) == TJ_OK;
+    if (strncmp(word, "symmetric=", 10) == 0)
+        return tj_problem_set(p, "symmetric", word + 10, NULL) == TJ_OK;
     for (tj_which which = TJ_MATRIX_M; which < TJ_SCALED; which++) {
         const size_t length = strlen(tj_scale_name(which));
 

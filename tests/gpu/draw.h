@@ -397,7 +397,9 @@ static void draw_symmetric(request *r)
         p->j.extent = p->l.extent = p->j.extent < p->l.extent ? p->j.extent : p->l.extent;
         r->asked = *p;
         snprintf(side, sizeof side, "%d", (int)tj_config_get(&r->config, "bm"));
-        if ((*side != '0' && tj_config_set(&r->config, "bn", side, NULL) != TJ_OK) || !is_served(r))
+        if (!is_served(r)) /* tiles of two squares are */
+            (void)(*side != '0' && tj_config_set(&r->config, "bn", side, NULL));
+        if (!is_served(r))
             *r = before;
     }
     random_state = state;

@@ -425,3 +425,31 @@ Test(tables, that_ship_make_better_choices_than_the_model_alone)
     for (size_t f = 0; f < FILES; f++)
         tj_trials_free(trials[f]);
 }
+
+/* Trials of one triangle are read as such, and come before those of all of P, which say something about it too. */
+Test(tables, tell_one_triangle_from_all_of_p)
+{
+    static const char lines[] =
+        "a\twgmma:bm=128,bn=128\ttimed\t9.5\t0.01\tNVIDIA H200\tj512 k512 l512 bf16 N:col symmetric=both\n";
+    const tj_device_facts device = h200();
+    const tj_problem all = TJ_PROBLEM_INIT(512, 512, 512, TJ_BF16);
+    tj_problem triangle = tj_problem_canonical(&all);
+    char *text = trials_of(&device, lines);
+    tj_trials *const trials = added(text), *table;
+    char *const print = printed(trials);
+    const tj_measured_problem *read;
+
+    cr_assert(eq(int, tj_trials_parse(print, &table, &err), TJ_OK), "%s", err.message);
+    read = tj_trials_at(table, 0);
+    triangle.n.layout = TJ_COL_MAJOR;
+    cr_assert(ne(ptr, (void *)read, NULL));
+    cr_expect(eq(int, read->problem.symmetric, TJ_SYMMETRIC_BOTH));
+    cr_expect(tj_problem_difference(&triangle, &read->problem) > 0 &&
+              isfinite(tj_problem_difference(&triangle, &read->problem)));
+    triangle.symmetric = TJ_SYMMETRIC_BOTH;
+    cr_expect(eq(dbl, tj_problem_difference(&triangle, &read->problem), 0));
+    tj_trials_free(trials);
+    tj_trials_free(table);
+    free(print);
+    free(text);
+}
