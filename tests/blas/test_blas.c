@@ -71,6 +71,7 @@ Test(blas, of_two_libraries_each_gets_its_own_calls)
 {
     must("$T with -- $O two $F/cublas/libcublas.so.12", "ok a call of the second");
     must("$T trace -- $O two $F/cublas/libcublas.so.12", "ok a call of the second");
+    must("VERSION=12 $T with -- $O two $F/cublas/libcublas.so.12", "ok a call of the second"); /* opened by name and by path */
 }
 
 Test(blas, functions_that_open_the_library_at_their_first_call)
