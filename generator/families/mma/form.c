@@ -97,9 +97,8 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, f64, c128, types of 8 bits; weights of 8 and 4 bits with f16 or bf16, of 4 bits with e4m3; f32 and c64 as "
-    "tf32; "
-    "c64 as f32_split, with pack=none",
+    "f16, bf16, f64, c128, types of 8 bits; f32 and c64 as tf32; weights of 8 and 4 bits with 16, of 4 bits with e4m3",
+    "c64 also as f32_split: pack=none, and load=needed unless it is named",
     "e2m1 by e2m1 lies along k, and needs sm_120a",
     "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
     "steps is even; slices is a power of two",
