@@ -24,6 +24,7 @@
 #include "steps.h"
 
 enum { OTHER_REGISTERS = 30, FEWEST_OTHERS = 16, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
+enum { ALL_STAGES = 6 };
 enum { OTHERS_WITH_LINES = 62 }; /* ptxas loads several steps ahead */
 enum { QUAD = 4, WARP = 32, MOST_SUM_BYTES = 512, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
@@ -31,8 +32,8 @@ static const char *const start_choices[] = {"together", "spread", NULL};
 
 /* The values that a tuner tries where powers of two would be too many or too few. */
 static const int32_t cols_tried[] = {16, 32, 64, 128, 256, 0}, phases_tried[] = {8, 16, 32, 64, 0},
-                     stages_tried[] = {2, 3, 4, 0}, starts_tried[] = {1, 2, 0}, blocks_tried[] = {1, 2, 3, 4, 6, 8, 0},
-                     groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 8, 0};
+                     stages_tried[] = {2, 3, 4, ALL_STAGES, 0}, starts_tried[] = {1, 2, 0},
+                     blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 8, 0};
 
 /*
  * Thread tiles with a side of 16 are four times as long as wide, or have 128 elements, whose phases exceed the instruction
@@ -50,7 +51,7 @@ static const tj_param params[] = {
     {"tn", "columns of the thread tile", 1, 16, 0, NULL, thread_tile_tried},
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
     TJ_SPLITS(1, tj_splits_tried),
-    {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried, TJ_PARAM_ORDER},
+    {"stages", "phases whose tiles shared memory holds", 2, ALL_STAGES, 0, NULL, stages_tried, TJ_PARAM_ORDER},
     TJ_COPY,
     TJ_BLOCKS(8, 0, blocks_tried, TJ_PARAM_HINT),
     TJ_TILE_GROUP(groups_tried),
@@ -326,7 +327,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (*copy == 0)
         *copy = tj_copy_default(view);
     if (*stages == 0)
-        *stages = *copy == TJ_COPY_ASYNC ? 3 : 2;
+        *stages = *copy != TJ_COPY_ASYNC ? 2 : config->value[TM] < QUAD || config->value[TN] < QUAD ? ALL_STAGES : 3;
     if (*vector == 0)
         *vector = widest_asked(view);
     s = tj_simt_shape_of(config);
@@ -422,6 +423,12 @@ static bool is_too_small(const tj_problem *view, const tj_simt_shape *s, size_t 
     return is_small && (tj_sum_order_of(view) != TJ_SUMS_IN_CHAIN || (known > BN && tiles_of(view, s) > FULL_GPU));
 }
 
+/* The few warps of small tiles keep the memory busy if they are far ahead. */
+static bool stages_matter(const tj_simt_shape *s)
+{
+    return tj_simt_is_small(s) ? s->stages == ALL_STAGES : s->stages < ALL_STAGES;
+}
+
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     tj_simt_shape s;
@@ -440,7 +447,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            (known > TN && check_thread_tile(view, &s, NULL) != TJ_OK) ||
            (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(view, &s) > FULL_GPU))) ||
            (known > SPLITS && !splits_matter(view, &s, tiles_of(view, &s), config->value[SPLITS])) ||
-           (known > COPY && check_copy(view, &s, NULL) != TJ_OK) ||
+           (known > STAGES && !stages_matter(&s)) || (known > COPY && check_copy(view, &s, NULL) != TJ_OK) ||
            (known > last &&
             (check_shared(view, &s, NULL) != TJ_OK || check_budget(view, &s, config->value[BLOCKS], NULL) != TJ_OK ||
              !blocks_matter(view, &s, config->value[BLOCKS])));

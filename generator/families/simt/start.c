@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start: the configs from which a search begins: for each shape that a tuner measured on an H200, one of these tiles was the
- * fastest, or nearly; the last one for complex numbers. BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP,
- * VECTOR, START.
+ * fastest, or nearly; then one for complex numbers, and two for invariant rows. BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES,
+ * COPY, BLOCKS, GROUP, VECTOR, START.
  */
 #include "form.h"
 
@@ -85,6 +85,9 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {128, 32, 16, 8, 4, 1, 6, 2, 2, 1},
     {128, 64, 8, 4, 8, 1, 1, 2, 2, 3},
     {128, 128, 16, 8, 8, 1, 1, 2, 1, 1, 8, 0, 2},
+    /* few rows whose sums are not divided */
+    {4, 32, 64, 1, 2, 1, 1, 0, 0, 1},
+    {16, 32, 64, 2, 4, 1, 1, 0, 0, 1},
 };
 
 const tj_family_values tj_simt_start = {sizeof rows / sizeof rows[0], rows};
