@@ -50,7 +50,7 @@ const char *tj_feature_name(uint32_t features)
 {
     static const char *const name[] = {"cp_async",   "ldmatrix", "stmatrix", "mma_f16",    "mma_s8",  "mma_bf16",
                                        "mma_tf32",   "mma_f64",  "fp8",      "dependents", "cluster", "tma",
-                                       "setmaxnreg", "wgmma",    "mma_fp8",  "mma_scaled", "tcgen05"};
+                                       "setmaxnreg", "wgmma",    "mma_fp8",  "mma_scaled", "tcgen05", "tcgen05_s8"};
     const int first = __builtin_ffs((int)features);
 
     return first > 0 && (size_t)first <= sizeof name / sizeof name[0] ? name[first - 1] : "";

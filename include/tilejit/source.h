@@ -33,7 +33,8 @@ typedef enum tj_feature {
     TJ_FEATURE_WGMMA = 1 << 13,      /**< products by a warpgroup */
     TJ_FEATURE_MMA_FP8 = 1 << 14,    /**< products of e4m3 and e5m2 by a warp */
     TJ_FEATURE_MMA_SCALED = 1 << 15, /**< products by a warp with block scales, of 8-bit floats and of e2m1 */
-    TJ_FEATURE_TCGEN05 = 1 << 16     /**< products of shared memory whose sums are in tensor memory */
+    TJ_FEATURE_TCGEN05 = 1 << 16,    /**< products of shared memory whose sums are in tensor memory */
+    TJ_FEATURE_TCGEN05_S8 = 1 << 17  /**< the same of 8-bit integers */
 } tj_feature;
 
 /** The value that a kernel parameter receives. */

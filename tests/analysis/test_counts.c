@@ -939,6 +939,11 @@ Test(counts, of_tensor_memory_are_those_of_the_emulator)
         {"tcgen05:bn=32,splits=5", 72, 200, 136, BF16(.batch = 2, .epilogue.has_beta = 1)},
         {"tcgen05:bn=64", 64, 0, 64, BF16(.m.ld = 8)},
         {"tcgen05:bn=64", 100, 75, 133, BF16(.batch = 2)}, /* packed */
+        {"tcgen05:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_S8)},
+        {"tcgen05:bn=64", 72, 160, 96, WITH(.m.type = TJ_U8, .n.layout = TJ_COL_MAJOR, .p.type = TJ_S8)},
+        {"tcgen05:bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32, .n.layout = TJ_COL_MAJOR)},
+        {"tcgen05:bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)}, /* packed */
+        {"tcgen05:bn=64", 72, 160, 96, WITH(.m.type = TJ_E4M3)},
         {"tcgen05:swap=yes,bn=32", 20, 256, 136, BF16(.n.layout = TJ_COL_MAJOR)},
         {"tcgen05:swap=yes,bm=64,bn=24", 75, 200, 136, BF16(.epilogue.has_beta = 1)},
     };

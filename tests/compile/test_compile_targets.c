@@ -532,15 +532,17 @@ Test(compile, tcgen05_in_every_form)
     static const char *const configs[] = {"tcgen05:bn=256", "tcgen05:bm=64,bn=16,store=elements", "tcgen05:bn=112,splits=3",
                                           "tcgen05:bn=192,store=lines", "tcgen05:swap=yes,bm=64,bn=24"};
     static const char *const on[] = {"sm_100", "sm_103", "sm_110"};
+    static const int types[] = {TJ_BF16, TJ_F16, TJ_S8, TJ_E4M3, TJ_F32, TJ_E5M2};
 
     for (int variant = 0; variant < 30; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 128 : 144, variant & 4 ? 256 : 272, TJ_F32);
-        const char *const config = configs[variant % (sizeof configs / sizeof configs[0])], *const target = on[variant / 5 % 3];
+        const char *const config = configs[variant % (sizeof configs / sizeof configs[0])], *const target = on[variant % 3];
         char label[200];
 
         if (is_left_out(variant, 30) || !has_target(targets_or_skip(), target))
             continue;
-        problem.m.type = variant / 5 % 2 ? TJ_F16 : TJ_BF16;
+        problem.m.type = types[variant / 5 % 6];
+        problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
         problem.n.layout = variant & 1;
         problem.m.layout = variant / 2 & 1;
         problem.p.type = variant % 3 == 1 ? TJ_F32 : 0;
@@ -552,6 +554,8 @@ Test(compile, tcgen05_in_every_form)
             problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 8};
         if (!strstr(config, "splits") && variant % 7 == 0)
             problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};
+        if (problem.m.type == TJ_S8 && strcmp(target, "sm_103") == 0)
+            continue; /* it has no products of integers */
         snprintf(label, sizeof label, "%s, variant %d", config, variant);
         compile(&problem, config, target, label);
     }
@@ -1114,6 +1118,9 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
          "asm volatile(\"mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 {%0,%0,%0,%0}, "
          "{%1,%1,%1,%1}, {%1,%1}, {%0,%0,%0,%0}, %1, {0, 0}, %1, {0, 0};\" : \"+f\"(f) : \"r\"(p[0]));"},
         {TJ_FEATURE_TCGEN05, "asm volatile(\"tcgen05.fence::before_thread_sync;\");"},
+        {TJ_FEATURE_TCGEN05_S8,
+         "asm volatile(\"{.reg .pred q; setp.eq.b32 q, %0, 0; tcgen05.mma.cta_group::1.kind::i8 [%0], %1, %1, %0, q;}\" : : "
+         "\"r\"(p[0]), \"l\"(p));"},
     };
     const char *const *targets = targets_or_skip();
     const tj_nvrtc *nvrtc;

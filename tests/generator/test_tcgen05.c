@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: quick */
 /*
- * tcgen05: which requests it takes, what it says of the others, how its blocks are launched, and its descriptor of a product.
+ * tcgen05: which requests it takes, what it says of the others, and the features that they need.
  */
 #include <stdio.h>
 
@@ -23,7 +23,16 @@ Test(tcgen05, says_which_constraint_does_not_hold)
         {PROBLEM(.j = {.mode = TJ_DIM_ANY}, .k = {.mode = TJ_DIM_ANY, .multiple_of = 8},
                  .l = {.mode = TJ_DIM_ANY, .multiple_of = 8}, .m.type = TJ_BF16),
          "tcgen05", NULL},
-        {CUBES(256), "tcgen05", "multiplies f16 and bf16, and M is of f32, N of f32"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, ALONG_K), "tcgen05", NULL},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32), "tcgen05", NULL}, /* packed */
+        {CUBES(256, .m.type = TJ_S8, .n.type = TJ_U8), "tcgen05", NULL},
+        {CUBES(256, .m.type = TJ_E4M3, .n.type = TJ_E5M2), "tcgen05", NULL},
+        {CUBES(256, .m.type = TJ_E4M3, .m.layout = TJ_COL_MAJOR, .compute = TJ_COMPUTE_F32_FP8), "tcgen05", NULL},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32), "tcgen05:pack=none",
+         "family tcgen05 takes tf32 along k alone, and neighbours of N in memory lie across it"},
+        {CUBES(256), "tcgen05", "has no tensor cores for f32 as IEEE has it: ask for compute tf32"},
+        {CUBES(256, .m.type = TJ_F64), "tcgen05", "M is of f64, N of f64: use family mma"},
+        {CUBES(256, .m.type = TJ_S8), "tcgen05:swap=yes,bm=64,bn=40", "take 8, 16, 24, 32 columns of integers"},
         {CUBES(256, .m.type = TJ_BF16, .n.type = TJ_F32), "tcgen05", "M is of bf16, N of f32"},
         {BF16(255, 255, 255, .batch = 2), "tcgen05", NULL}, /* packed */
         {BF16(256, 255, 256), "tcgen05:pack=none",
@@ -43,4 +52,25 @@ Test(tcgen05, says_which_constraint_does_not_hold)
     };
 
     expect_answers(rows, sizeof rows / sizeof rows[0]);
+}
+
+Test(tcgen05, needs_a_feature_of_its_own_for_integers)
+{
+    static const struct {
+        tj_problem problem;
+        uint32_t needs;
+    } rows[] = {
+        {CUBES(256, .m.type = TJ_BF16), TJ_FEATURE_TMA | TJ_FEATURE_TCGEN05 | TJ_FEATURE_DEPENDENTS},
+        {CUBES(256, .m.type = TJ_U8), TJ_FEATURE_TMA | TJ_FEATURE_TCGEN05 | TJ_FEATURE_DEPENDENTS | TJ_FEATURE_TCGEN05_S8},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_config config = parse("tcgen05");
+        tj_source *source = NULL;
+        tj_error err = {0};
+
+        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(u32, tj_source_launch(source)->needs | TJ_FEATURE_DEPENDENTS, rows[i].needs), "row %zu", i);
+        tj_source_free(source);
+    }
 }

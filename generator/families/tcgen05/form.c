@@ -12,6 +12,7 @@
 #include "form.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "checked.h"
 #include "error.h"
@@ -70,17 +71,20 @@ static const tj_param params[] = {
     {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, USUAL_GROUP, NULL,
      groups_tried, TJ_PARAM_HINT},
     {"pack",
-     "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, and weights are widened", 1, 4,
-     0, operand_choices, operands_tried, TJ_PARAM_ORDER},
+     "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, tf32 lies along k, and "
+     "weights "
+     "are widened",
+     1, 4, 0, operand_choices, operands_tried, TJ_PARAM_ORDER},
 };
 
 static const char *const constraints[] = {
-    "f16, bf16",
-    "M and N have the same type, or one is weights of 8 or 4 bits, which are packed",
+    "f16, bf16, e4m3, e5m2; s8, u8, not on sm_103a; f32 with compute tf32",
+    "tf32 lies along k, or is packed",
+    "M and N of 16 bits have the same type, or one is weights of 8 or 4 bits, which are packed",
     "sm_100a, sm_103a, sm_110a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
-    "BM is 64 or 128; BN is a multiple of 16, with swap=yes and a BM of 64 of 8",
+    "BM is 64 or 128; BN is a multiple of 16, with swap=yes and a BM of 64 of 8, of integers then 8, 24 or a multiple of 16",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
@@ -89,16 +93,21 @@ static const char *const constraints[] = {
 
 const tj_tcgen05_type *tj_tcgen05_type_of(const tj_problem *view, tj_which which)
 {
-    static const tj_tcgen05_type f16 = {"f16", "f16", 0, TJ_PIPE_TENSOR_F16}, bf16 = {"f16", "bf16", 1, TJ_PIPE_TENSOR_BF16};
+    static const tj_tcgen05_type rows[] = {
+        {TJ_F16, "f16", "f16", 0, TJ_PIPE_TENSOR_F16, 0},
+        {TJ_BF16, "f16", "bf16", 1, TJ_PIPE_TENSOR_BF16, 0},
+        {TJ_F32, "tf32", "tf32", 2, TJ_PIPE_TENSOR_TF32, 0},
+        {TJ_E4M3, "f8f6f4", "e4m3", 0, TJ_PIPE_TENSOR_FP8, 0},
+        {TJ_E5M2, "f8f6f4", "e5m2", 1, TJ_PIPE_TENSOR_FP8, 0},
+        {TJ_U8, "i8", "u8", 0, TJ_PIPE_TENSOR_S8, TJ_FEATURE_TCGEN05_S8},
+        {TJ_S8, "i8", "s8", 1, TJ_PIPE_TENSOR_S8, TJ_FEATURE_TCGEN05_S8},
+    };
+    const int32_t type = tj_wgmma_type(view, which);
 
-    switch (tj_wgmma_type(view, which)) {
-    case TJ_F16:
-        return &f16;
-    case TJ_BF16:
-        return &bf16;
-    default:
-        return NULL;
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].type == type && (type != TJ_F32 || view->compute == TJ_COMPUTE_TF32))
+            return &rows[i];
+    return NULL;
 }
 
 /*
@@ -154,7 +163,7 @@ tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *co
         .planes = 1,
         .finds_groups = tj_is_grouped(view),
         .swapped = v[SWAP] == TJ_WGMMA_SWAPPED,
-        .takes_across = true,
+        .takes_across = bytes <= 2, /* tf32 would need a swizzle of its own */
         .other_bytes = BARRIERS_BYTES,
         .family = "tcgen05",
     };
@@ -197,14 +206,19 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
 
     if (!tj_meets_f32(view) && tj_widen_check(view, "tcgen05", err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
-    if (!tj_meets_f32(view) && m && m == n)
+    if (!tj_meets_f32(view) && m && n && (m == n || (strcmp(m->kind, n->kind) == 0 && tj_facts_of(m->type)->bytes == 1)))
         return TJ_OK;
+    if (view->m.type == TJ_F32 && view->n.type == TJ_F32)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family tcgen05 has no tensor cores for f32 as IEEE has it: ask for compute tf32, which rounds M and N, or "
+            "use another family");
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "family tcgen05 multiplies f16 and bf16, and M is of %s, N of %s: use family mma",
+                   "family tcgen05 multiplies f16, bf16, e4m3, e5m2, s8, u8 and tf32, and M is of %s, N of %s: use family mma",
                    tj_facts_of(view->m.type)->name, tj_facts_of(view->n.type)->name);
 }
 
-static tj_status check_tile(const tj_tcgen05_shape *s, tj_error *err)
+static tj_status check_tile(const tj_problem *view, const tj_tcgen05_shape *s, tj_error *err)
 {
     const int32_t step = s->w.swapped && s->w.bm == TJ_WGMMA_ROWS ? 8 : 16;
 
@@ -213,6 +227,9 @@ static tj_status check_tile(const tj_tcgen05_shape *s, tj_error *err)
     if (s->w.bn % step != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: with bm=%d it must be a multiple of %d", s->w.bn, s->w.bm,
                        step);
+    if (tj_sum_type(view) == TJ_S32 && s->w.bn > 32 && s->w.bn % 16 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "bn is %d, and tensor cores take 8, 16, 24, 32 columns of integers, or a multiple of 16", s->w.bn);
     return TJ_OK;
 }
 
@@ -286,7 +303,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     s = tj_tcgen05_shape_of(view, config);
     status = tj_wgmma_check_swap(view, &s.w, err);
     if (status == TJ_OK)
-        status = check_tile(&s, err);
+        status = check_tile(view, &s, err);
     if (status != TJ_OK)
         return status;
     if (v[PACK] == 0)
@@ -337,7 +354,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            tj_wgmma_check_operand(view, &s.w, true, NULL) != TJ_OK ||
            tj_wgmma_check_operand(view, &s.w, false, NULL) != TJ_OK || (s.w.swapped && view->l.extent > MOST_SWAPPED_ROWS) ||
            (known > BM && s.w.bm > 64 && s.w.bm - 64 >= view->j.extent) ||
-           (known > BN && (check_tile(&s, NULL) != TJ_OK || (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
+           (known > BN && (check_tile(view, &s, NULL) != TJ_OK || (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
            (known > SPLITS && s.w.splits > 1 &&
             (tiles * s.w.splits > FULL_GPU || view->k.extent < (int64_t)s.w.splits * 4 * s.w.bk)) ||
            (known > STAGES && s.w.stages > 0 && check_room(view, &s, NULL) != TJ_OK);
@@ -434,7 +451,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->resident = 1;
     tj_step_set_blocks(product, THREADS, s.w.bm, s.w.bn);
     product->dynamic_shared_bytes = tj_wgmma_shared_bytes(view, &s.w);
-    form->needs |= TJ_FEATURE_TMA | TJ_FEATURE_TCGEN05;
+    form->needs |= TJ_FEATURE_TMA | TJ_FEATURE_TCGEN05 | tj_tcgen05_type_of(view, TJ_MATRIX_M)->needs;
     for (int is_m = 0; is_m < 2; is_m++)
         if (!pack.operand[is_m ? TJ_MATRIX_M : TJ_MATRIX_N].is_packed)
             form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = CHUNK;

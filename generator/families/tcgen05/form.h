@@ -18,8 +18,10 @@ tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *co
 
 /** How the tensor cores take a type: the kind of their products, and its number in the instruction descriptor. */
 typedef struct tj_tcgen05_type {
+    int32_t type; /* tj_type */
     const char *kind, *name;
     int32_t code, pipe; /* pipe: tj_pipe */
+    uint32_t needs;     /* tj_feature bits next to TJ_FEATURE_TCGEN05 */
 } tj_tcgen05_type;
 
 /** Return that of M or N of the view, after widening; NULL: they do not take it. */
