@@ -326,10 +326,13 @@ Test(complex_numbers, products_may_be_hermitian)
 Test(complex_numbers, kernels_are_chosen_and_proven)
 {
     open_context("sm_90", TJ_PROVE_BEFORE);
-    for (unsigned i = 0; i < 4 && has_nvrtc(); i++) {
-        tj_problem problem = TJ_PROBLEM_INIT(i % 2 ? 150 : 70, 64, 130, i < 2 ? TJ_C64 : TJ_C128);
+    static const int8_t computes[] = {TJ_COMPUTE_DEFAULT, TJ_COMPUTE_TF32, TJ_COMPUTE_F32_SPLIT};
+
+    for (unsigned i = 0; i < 8 && has_nvrtc(); i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(i % 2 ? 150 : 70, 64, 130, i < 6 ? TJ_C64 : TJ_C128);
         tj_workbench_options options = TJ_WORKBENCH_INIT;
 
+        problem.compute = computes[i / 2 % 3];
         problem.m.conjugated = i % 2;
         problem.epilogue.has_alpha = problem.epilogue.has_beta = i % 2;
         options.alpha_im = options.beta_im = 1;
