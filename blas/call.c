@@ -250,8 +250,6 @@ static const char *objection(const blas_form *form)
         return "the products of one call differ in size";
     if (form->special == BLAS_EQUAL_GROUPS && form->scalars != BLAS_SCALARS_ON_HOST)
         return "groups of batches with a pointer mode other than that of the host";
-    if (form->special == BLAS_FEW_PROCESSORS)
-        return "a number of multiprocessors is set";
     if (form->special == BLAS_OTHER_MATRICES)
         return "interleaved matrices, complex ones in two planes, or sizes that do not fit";
     if (!reason)
@@ -289,6 +287,7 @@ bool blas_call_problem(const blas_form *form, tj_problem *problem, char why[128]
         return false;
     }
     problem->symmetric = triangle_of(form);
+    problem->multiprocessors = (int32_t)form->multiprocessors;
     problem->batch = form->is_pointers || form->batch > 1 ? form->batch : 0;
     problem->m = matrix_of(form, by_rows ? BLAS_A : BLAS_B);
     problem->n = matrix_of(form, by_rows ? BLAS_B : BLAS_A);

@@ -44,17 +44,17 @@ typedef struct blas_form {
     int32_t is_in_place;               /* C is D */
     int32_t is_aligned;                /* all addresses are multiples of 16 */
     int32_t scale[BLAS_MATRICES];      /* 0: none; else in device memory, and its cublasLtMatmulMatrixScale_t plus 1 */
-    int32_t triangle;     /* the only one of D that is read and written, its cublasFillMode_t plus 1; 0: all of D */
-    int32_t is_hermitian; /* D is Hermitian: the imaginary parts of its diagonal are 0, whatever C's are */
-    int32_t special;      /* 0, or a blas_special, or the number of an attribute of a description plus 1 */
+    int32_t triangle;        /* the only one of D that is read and written, its cublasFillMode_t plus 1; 0: all of D */
+    int32_t is_hermitian;    /* D is Hermitian: the imaginary parts of its diagonal are 0, whatever C's are */
+    int32_t special;         /* 0, or a blas_special, or the number of an attribute of a description plus 1 */
+    int64_t multiprocessors; /* on which to compute, as the program says; 0: all */
 } blas_form;
 
 /** Calls that no member of blas_form describes. */
 typedef enum blas_special {
     BLAS_OTHER_MATRICES = -1, /* of another layout, or of sizes that do not fit */
     BLAS_OTHER_SIZES = -2,    /* the products of one call differ in size */
-    BLAS_FEW_PROCESSORS = -3, /* the handle says on how many multiprocessors to compute */
-    BLAS_EQUAL_GROUPS = -4    /* groups of batches that are one batch; alpha and beta lie on the host in every pointer mode */
+    BLAS_EQUAL_GROUPS = -3    /* groups of batches that are one batch; alpha and beta lie on the host in every pointer mode */
 } blas_special;
 
 /** The vectors, matrices and numbers that an epilogue reads from device memory, or writes there. */

@@ -36,8 +36,7 @@ static bool ask_handle(blas_library *library, void *handle, blas_call *call)
     blas_depth--;
     call->form.scalars = value[0];
     call->form.math = value[1];
-    if (value[2] != 0)
-        call->form.special = BLAS_FEW_PROCESSORS;
+    call->form.multiprocessors = value[2];
     call->workspace = blas_workspace_get(handle, &call->workspace_bytes);
     return is_known;
 }

@@ -92,7 +92,6 @@ static int find_unknown(get_fn *ask, const void *desc, const unknown *all, size_
 static int find_special(get_fn *ask, const void *desc, int epilogue)
 {
     static const unknown of_all[] = {{BLAS_DESC_TRANSC, 4},
-                                     {BLAS_DESC_SM_COUNT_TARGET, 4},
                                      {BLAS_DESC_AMAX_D_POINTER, 8},
                                      {BLAS_DESC_SYNC_CHUNKS_OF_ROWS, 4},
                                      {BLAS_DESC_SYNC_CHUNKS_OF_COLS, 4},
@@ -150,6 +149,7 @@ static void read_scales(get_fn *ask, const void *desc, blas_call *call)
 static void read_desc(get_fn *ask, const void *desc, blas_call *call)
 {
     blas_form *form = &call->form;
+    int32_t multiprocessors = 0;
 
     form->scalars = BLAS_SCALARS_ON_HOST;
     get(ask, desc, BLAS_DESC_COMPUTE_TYPE, &form->compute, sizeof form->compute);
@@ -157,6 +157,8 @@ static void read_desc(get_fn *ask, const void *desc, blas_call *call)
     get(ask, desc, BLAS_DESC_POINTER_MODE, &form->scalars, sizeof form->scalars);
     get(ask, desc, BLAS_DESC_TRANSA, &form->op_a, sizeof form->op_a);
     get(ask, desc, BLAS_DESC_TRANSB, &form->op_b, sizeof form->op_b);
+    get(ask, desc, BLAS_DESC_SM_COUNT_TARGET, &multiprocessors, sizeof multiprocessors);
+    form->multiprocessors = multiprocessors;
     if (form->scalars == BLAS_SCALARS_ON_DEVICE) {
         get(ask, desc, BLAS_DESC_ALPHA_BATCH_STRIDE, &call->alpha_stride, sizeof call->alpha_stride);
         get(ask, desc, BLAS_DESC_BETA_BATCH_STRIDE, &call->beta_stride, sizeof call->beta_stride);

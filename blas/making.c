@@ -177,6 +177,19 @@ static blas_state foresee(tj_context *context, wanted *one, const tj_config *con
     return BLAS_IS_COMPARED;
 }
 
+/* A number of multiprocessors is for the sake of other kernels, and no time of this one tells what they lose. */
+static bool keeps_share(const wanted *one, const tj_config *config, tj_error *err)
+{
+    tj_analysis found = TJ_ANALYSIS_INIT;
+
+    if (one->problem->multiprocessors == 0)
+        return true;
+    if (tj_analyze(&one->home->device, one->problem, config, 0, 0, &found, err) == TJ_OK && !found.keeps_share)
+        (void)snprintf(err->message, sizeof err->message, "its kernel does not keep to %d multiprocessors",
+                       (int)one->problem->multiprocessors);
+    return found.keeps_share;
+}
+
 /* Is its kernel to be made? Then the state is OURS or COMPARED. */
 static blas_state choose(wanted *one)
 {
@@ -186,7 +199,8 @@ static blas_state choose(wanted *one)
     tj_error err = {TJ_OK, "TileJIT has no context"};
     blas_state next = BLAS_IS_OURS;
 
-    if (!context || tj_context_choose_config(context, one->problem, &one->home->device, &config, &by, &err) != TJ_OK) {
+    if (!context || tj_context_choose_config(context, one->problem, &one->home->device, &config, &by, &err) != TJ_OK ||
+        !keeps_share(one, &config, &err)) {
         next = BLAS_IS_THEIRS;
     } else if (self.choice == BLAS_BY_RECORD && by != TJ_BY_RECORD && by != TJ_BY_PACK && by != TJ_BY_TRIALS) {
         (void)snprintf(err.message, sizeof err.message, "it has no record");

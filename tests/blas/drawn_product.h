@@ -306,6 +306,7 @@ static drawn_product draw(void)
     p->type[A] = p->type[B] = types[0], p->type[C] = p->type[D] = types[1];
     p->compute = types[2], p->scalar_type = types[3];
     p->epilogue = 1;
+    p->processors = drawn(0, 7) == 0 ? 64 : 0;
     if (one.kind == LT) {
         draw_lt(&one);
         return one;

@@ -43,6 +43,7 @@ enum { A, B, C, D, MATRICES };
 typedef struct fake_product {
     int type[MATRICES], by_rows[MATRICES], scale_mode[MATRICES]; /* of an element, and so on */
     int op_a, op_b;                                              /* 0; 1 for the transpose, 2 for its conjugate */
+    int processors;                                              /* a number that the library may ignore */
     int triangle, is_hermitian;                                  /* triangle 0: all of D */
     int compute, scalar_type, scalars, epilogue, bias_type, aux_type, is_pointers;
     int64_t m, n, k, batch, ld[MATRICES], stride[MATRICES];

@@ -73,7 +73,7 @@ static blas_call call_of(const fake_product *p)
     form->compute = p->compute, form->scalar_type = p->scalar_type, form->scalars = p->scalars;
     form->epilogue = p->epilogue, form->bias_type = p->bias_type, form->aux_type = p->aux_type;
     form->is_pointers = p->is_pointers, form->triangle = p->triangle;
-    form->is_hermitian = p->is_hermitian;
+    form->is_hermitian = p->is_hermitian, form->multiprocessors = p->processors;
     for (int i = 0; i < MATRICES; i++) {
         form->type[i] = p->type[i], form->is_by_rows[i] = p->by_rows[i];
         form->ld[i] = p->ld[i], form->stride[i] = p->stride[i];
