@@ -7,14 +7,16 @@ for (int top = 0; top < TM; top += 2)
         const index_t box_row = block_row + group_row + top * 32, box_col = block_col + first * 4;
         if (box_col > box_row)  //@ slice_beyond_diagonal for box_col > box_row
             continue;
+        const int own = warp % 4 * 16;  // the first row of this warp in the square
         unsigned pairs[2][SLICE / 8];  // of neighbours in a row
 #pragma unroll
         for (int c = first; c < first + SLICE / 4; c += 2)
 #pragma unroll
             for (int r = top; r < top + 2; ++r) {
+                const index_t Row = box_row + own + r % 2 * 8 + lane / 4;  //@ row_of_square for box_row + own + r % 2 * 8 + lane / 4  //@ only names_row or has_beta
+                const index_t Col = box_col + (c - first) * 4 + lane % 4 * 2;  //@ col_of_square for box_col + (c - first) * 4 + lane % 4 * 2  //@ only names_col or has_beta
                 #include "parts/epilogue.cuh"  //@ epilogue
             }
-        const int own = warp % 4 * 16;  // the first row of this warp in the square
         const int line = lane % 8, below = own + lane / 8 % 2 * 8, beside = lane / 16 * 8;  // the lane's line of four matrices of 8 x 8
         output_t *box = take_box();
         if (box_row != box_col) {

@@ -123,7 +123,7 @@ Test(symmetric, wgmma_walks_one_triangle)
     }
 }
 
-/* Squares of 64 x 64: of both layouts, in batches, with alpha, over edges, in every kind of tile, and those on the diagonal alone. */
+/* Squares of 64 x 64: of both layouts, in batches, with epilogues, over edges, in every kind of tile, and those on the diagonal alone. */
 Test(symmetric, wgmma_turns_squares_around)
 {
     static const char *const configs[] = {"wgmma:bm=64,bn=64,store=boxes", "wgmma:bm=128,bn=128,pingpong=yes,store=boxes",
@@ -139,8 +139,13 @@ Test(symmetric, wgmma_turns_squares_around)
         problem.n.layout = number / 2 % 2;
         problem.p.layout = number / 3 % 2;
         problem.batch = number % 4 == 2 ? 1 : 1 + (int64_t)(number / 4 % 2) * 2;
-        problem.epilogue.has_alpha = number / 5 % 2;
         problem.symmetric = TJ_SYMMETRIC_BOTH;
+        problem.epilogue.has_alpha = number / 5 % 2;
+        problem.epilogue.has_beta = number / 3 % 2;
+        if (number % 4 == 3) /* rows and columns outside P read what is inside */
+            cr_assert(
+                eq(int, tj_epilogue_parse("acc * 2 + c * -3 + row_sum[row] * col_sum[col]", &problem.epilogue, &err), TJ_OK),
+                "%s", err.message);
         options.alpha = -2;
         options.guard_bytes = 256;
         expect_right(&problem, configs[number % 4], &options, number);

@@ -465,14 +465,14 @@ int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 }
 
 /*
- * Do tiles of one triangle consist of squares that a warpgroup turns around (stmatrix), so that each is stored twice? Its elements are
- * finished without a look at what lies beyond the diagonal. Threads of three multipliers have no registers for it.
+ * Do tiles of one triangle consist of squares that a warpgroup turns around (stmatrix), so that each is stored twice? Elements beyond the
+ * diagonal, and outside P, are finished like others, and dropped. Threads of three multipliers have no registers for it.
  */
 static bool has_squares_of_p(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return tj_stores_twice(view) && tj_facts_of(view->p.type)->bytes == 2 && s->bn % TJ_WGMMA_ROWS == 0 && s->multipliers < 3 &&
-           view->epilogue.expression.nodes == 0 && !tj_scales_sum_by_each(view, TJ_MATRIX_M) &&
-           !tj_scales_sum_by_each(view, TJ_MATRIX_N);
+           (!view->epilogue.has_beta || tj_access_widest(view, TJ_MATRIX_C, 2) == 2) &&
+           !tj_scales_sum_by_each(view, TJ_MATRIX_M) && !tj_scales_sum_by_each(view, TJ_MATRIX_N);
 }
 
 /* A line of a box has 16 bytes, and the last 16 bytes of a line of P are stored whole. */
@@ -482,9 +482,10 @@ bool tj_wgmma_has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 
     if (tj_is_symmetric(view) && !has_squares_of_p(view, s))
         return false;
-    return s->splits <= 1 && !tj_is_grouped(view) && !tj_is_scattered(view) && !view->epilogue.has_beta &&
-           !tj_stride_is_pointers(view->p.stride) && tj_access_widest(view, TJ_MATRIX_P, CHUNK / bytes) == CHUNK / bytes &&
-           !tj_type_is_pair(view->p.type) && (tj_access_sums(view, s->splits) == 1 || bytes > 1);
+    return s->splits <= 1 && !tj_is_grouped(view) && !tj_is_scattered(view) &&
+           (!view->epilogue.has_beta || tj_is_symmetric(view)) && !tj_stride_is_pointers(view->p.stride) &&
+           tj_access_widest(view, TJ_MATRIX_P, CHUNK / bytes) == CHUNK / bytes && !tj_type_is_pair(view->p.type) &&
+           (tj_access_sums(view, s->splits) == 1 || bytes > 1);
 }
 
 /* Return the columns of a slice: a power of two where P lies by rows, to which a chunk's place in its line is fitted. */
@@ -1304,6 +1305,12 @@ void tj_wgmma_describe_edges(const tj_problem *view, tj_checks checks, int32_t s
     tj_template_set(fill, "read_col", whole_cols ? "read_col" : "box_col");
     tj_template_set(fill, "inside_row", whole_rows ? "box_row" : "box_row + row");
     tj_template_set(fill, "inside_col", whole_cols ? "box_col" : "box_col + col");
+    tj_template_set(fill, "row_of_square",
+                    checks.j ? "min(box_row + own + r % 2 * 8 + lane / 4, static_cast<index_t>(j) - 1)"
+                             : "box_row + own + r % 2 * 8 + lane / 4");
+    tj_template_set(fill, "col_of_square",
+                    checks.l ? "min(box_col + (c - first) * 4 + lane % 4 * 2, static_cast<index_t>(l) - 2)"
+                             : "box_col + (c - first) * 4 + lane % 4 * 2");
     tj_template_set(fill, "row_end", view->j.mode == TJ_DIM_FIXED ? "j" : "static_cast<index_t>(j)");
     tj_template_set(fill, "col_end", view->l.mode == TJ_DIM_FIXED ? "l" : "static_cast<index_t>(l)");
 }
@@ -1319,6 +1326,7 @@ void tj_wgmma_describe_output(const tj_problem *view, const tj_wgmma_shape *s, t
 
     if (out.boxes > 0) {
         form->align[TJ_MATRIX_P] = CHUNK;
+        form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? bytes : 0; /* of one triangle: a lane reads two neighbours */
         form->tensor_map[MAP_P] = (tj_tensor_map){
             .matrix = TJ_MATRIX_P,
             .rank = view->batch == 1 ? 2 : 3,
