@@ -7,7 +7,10 @@
 //     b c d .
 //     b c d o
 const int side = (j + BM - 1) / BM, whole = side * side, rows = side, cols = side + 1;
+const int jobs = whole + (side + 1) / 2;  // a block takes two tiles of one square for a whole one
 const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+    //@| const int product = tile / (rows * cols);  //@ only walks_products
+    //@| tile -= product * rows * cols;  //@ only walks_products
     const int first = tile / (GROUP * side) * GROUP;
     const int height = min(GROUP, side - first);
     const int place_y = first + tile % (GROUP * side) % height;
@@ -19,12 +22,17 @@ const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
     }
     block_row = static_cast<index_t>(tile_y) * BM;  //@ row_of_tall for tile_y
     block_col = static_cast<index_t>(tile_x) * BN;  //@ col_of_tall for tile_x
+    //@| return product;  //@ only walks_products
 };
-// A block takes two tiles of one square for a whole tile.
+// The first tile of a job, and the way from a tile to the next one of this block.
+const auto tile_of = [&](int job) {
+    const int place = job % jobs;
+    return job / jobs * (rows * cols) + (place < whole ? place : 2 * place - whole);
+};
 const auto step_from = [&](int tile) {
-    if (tile >= whole && (tile - whole) % 2 == 0)
+    const int place = tile % (rows * cols);
+    if (place >= whole && (place - whole) % 2 == 0 && place + 1 < rows * cols)
         return 1;
-    const int next = (tile < whole ? tile : whole + (tile - whole) / 2) + static_cast<int>(gridDim.x);
-    return (next < whole ? next : 2 * next - whole) - tile;
+    const int job = tile / (rows * cols) * jobs + (place < whole ? place : (place + whole) / 2);
+    return tile_of(job + static_cast<int>(gridDim.x)) - tile;
 };
-const int block = blockIdx.x, first_tile = block < whole ? block : 2 * block - whole;

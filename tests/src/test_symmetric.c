@@ -165,7 +165,6 @@ Test(symmetric, wgmma_walks_tiles_of_two_squares)
         tj_workbench_options options = TJ_WORKBENCH_INIT;
         tj_problem problem = nth_problem(extents[number % 6], 64 + 16 * (int64_t)(number % 3), TJ_BF16, number, &options);
 
-        problem.batch = 1;
         problem.multiprocessors = (int32_t)(number % 4); /* 0: all */
         expect_right(&problem, number % 3 ? "wgmma:bm=128,bn=64,group=4" : "wgmma:bm=256,bn=128", &options, number);
     }

@@ -167,7 +167,7 @@ static const char *const constraints[] = {
     "multipliers that share the k of a tile of weights: a multiple of BM / 64, and more stages than share it",
     "swap=yes with integers: BN is 8, 24 or a multiple of 16",
     "cluster: no pingpong, no groups, no transpose; k2 and k4: no splits",
-    "one triangle: BM is BN; or twice BN, with two multipliers, one product, pingpong=no, cluster=none, splits=1",
+    "one triangle: BM is BN; or twice BN, with two multipliers, pingpong=no, cluster=none, splits=1",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
     "a thread that transposes has 56 registers in tf32, 104 in types of 8 bits",
@@ -514,13 +514,12 @@ static bool has_quads(const tj_problem *view, const tj_wgmma_shape *s)
 
 /*
  * Do tiles of one triangle consist of two squares, one for each warpgroup? Such tiles read less than square ones of half their size. Blocks
- * walk them in an order of their own (templates/wgmma/place_in_tall_triangle.cuh), which batches, packed k and prepared tiles do not have.
+ * walk them in an order of their own (templates/wgmma/place_in_tall_triangle.cuh), which clusters and prepared tiles do not have.
  */
 static bool is_tall(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return tj_is_symmetric(view) && s->bm == 2 * s->bn && s->multipliers == 2 && s->pingpong != TJ_WGMMA_PINGPONG &&
-           s->splits == 1 && cluster_of(s) == 1 && view->batch == 1 && !s->promotes && s->weight_bits == 0 && !loads_m(s) &&
-           !prepares(s);
+           s->splits == 1 && cluster_of(s) == 1 && !s->promotes && s->weight_bits == 0 && !loads_m(s) && !prepares(s);
 }
 
 /* Is one triangle of P finished in shared memory, from where lanes store both sides of the diagonal? */
@@ -1415,14 +1414,14 @@ static void describe_walk(const tj_problem *view, const tj_wgmma_shape *s, tj_te
 {
     const bool has_groups = tj_is_grouped(view), in_turn = s->pingpong == TJ_WGMMA_PINGPONG, tall = is_tall(view, s),
                is_alone = s->cluster_rows * s->cluster_cols == 1;
-    const char *const first = tall       ? "first_tile"
+    const char *const first = tall       ? "tile_of(blockIdx.x)"
                               : is_alone ? "blockIdx.x"
                                          : "blockIdx.x / CLUSTER",
                       *const next = tall       ? "step_from(tile)"
                                     : is_alone ? "gridDim.x"
                                                : "gridDim.x / CLUSTER";
 
-    tj_template_set(fill, "begin_tile", walks_products(view, s) ? "wgmma/of_product.cuh" : tall ? "wgmma/skip_square.cuh" : "");
+    tj_template_set(fill, "begin_tile", tall ? "wgmma/skip_square.cuh" : walks_products(view, s) ? "wgmma/of_product.cuh" : "");
     tj_template_set(fill, "row_of_tall", tj_computes_upper(view) ? "side - 1 - tile_y" : "tile_y");
     tj_template_set(fill, "col_of_tall", tj_computes_upper(view) ? "2 * side - 1 - tile_x" : "tile_x");
     tj_template_set(fill, "square_beyond_diagonal",
