@@ -5,7 +5,7 @@
 const index_t phases = (k + BK - 1) / BK;  //@ k_index for k  //@ only not splits_k
 
 // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,  //@ piece for VEC x VEC
-// the next are 4 * VEC rows or 8 * VEC columns further.  //@ next_row for 4 * VEC  //@ next_col for 8 * VEC
+// the next are 4 * VEC rows or 8 * VEC columns further.  //@ rows_further for 4 * VEC  //@ cols_further for 8 * VEC
 const int thread = threadIdx.x;
 const int lane = thread % 32;
 const int warp = thread / 32;  //@ thread_of_tile for thread

@@ -529,8 +529,8 @@ static void describe_lines(tj_template_params *fill)
     tj_template_set(fill, "m_stored", "m_row + row][m_kk + kk");
     tj_template_set(fill, "n_stored", "n_col + col][n_kk + kk");
     tj_template_set(fill, "piece", "one");
-    tj_template_set(fill, "next_row", "4");
-    tj_template_set(fill, "next_col", "8");
+    tj_template_set(fill, "rows_further", "4");
+    tj_template_set(fill, "cols_further", "8");
     tj_template_set(fill, "load", "simt/load_lines.cuh");
     tj_template_set(fill, "multiply", "simt/multiply_lines.cuh");
     tj_template_set(fill, "row_lane", "lane / 8");
@@ -555,8 +555,8 @@ static void describe_pieces(const tj_problem *view, const tj_simt_shape *s, bool
     tj_template_set(fill, "row_vec", whole_rows ? "TM" : "VEC");
     tj_template_set(fill, "col_vec", whole_cols ? "TN" : "VEC");
     tj_template_set(fill, "piece", whole_rows ? (whole_cols ? "TM x TN" : "TM x VEC") : whole_cols ? "VEC x TN" : "VEC x VEC");
-    tj_template_set(fill, "next_row", whole_rows ? "4 * TM" : "4 * VEC");
-    tj_template_set(fill, "next_col", whole_cols ? "8 * TN" : "8 * VEC");
+    tj_template_set(fill, "rows_further", whole_rows ? "4 * TM" : "4 * VEC");
+    tj_template_set(fill, "cols_further", whole_cols ? "8 * TN" : "8 * VEC");
     tj_template_set(fill, "row_at", whole_rows ? "thread_row" : "thread_row + r / VEC * (4 * VEC)");
     tj_template_set(fill, "col_at", whole_cols ? "thread_col" : "thread_col + c / VEC * (8 * VEC)");
     tj_template_set(fill, "row_of", whole_rows ? "r" : "r / VEC * (4 * VEC) + r % VEC");
