@@ -17,7 +17,7 @@ if (!is_finite) {
         if (Row < j && Col < l)
 #pragma unroll 1
             for (index_t kk = first; kk < end; ++kk)
-                again += M[Row * ld_m + kk] * static_cast<float>(N[kk * ld_n + Col]);  //@ exact_n for N[kk * ld_n + Col]
+                again += M[Row * ld_m + kk] * static_cast<float>(N[kk * ld_n + Col]);  //@ exact_n for N[kk * ld_n + Col]  //@ exact_m for M[Row * ld_m + kk]
 #pragma unroll
         for (int r = 0; r < TM; ++r)
 #pragma unroll

@@ -9,7 +9,7 @@ words_t words;
 //@| constexpr int PART_ROWS = 2;  // of a thread  //@ only adds_parts
 //@| sum_t part[PART_ROWS][TN];  //@ only adds_parts
 const auto load = [&](int piece) {
-    load_words(words, (m_first ^ piece % UNITS * UNIT_BYTES) + stage * sizeof(phase_t) + piece / UNITS * 64 * M_LINE);  //@ unit_place for (m_first ^ piece % UNITS * UNIT_BYTES)
+    load_words(words, (m_first ^ piece % UNITS * UNIT_BYTES) + stage * sizeof(phase_t) + piece / UNITS * 64 * M_LINE);  //@ unit_place for (m_first ^ piece % UNITS * UNIT_BYTES)  //@ next_rows for 64 * M_LINE
 };
 const auto make = [&](int piece) {
     make_factors(factors[piece % 2], words);  //@ made_of for words

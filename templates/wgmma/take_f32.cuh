@@ -1,21 +1,7 @@
 constexpr int PLANES = 3;  // high, middle and low
 using words_t = vector_t<float, 2>[2][2][2];  // of a unit: rows, products along k, halves of these
 
-// at: where the lane's first two elements lie. The lanes of odd rows load those of the second product first: so no two meet in a bank.
-__device__ __forceinline__ void load_words(words_t &word, unsigned at)
-{
-#pragma unroll
-    for (int r = 0; r < 2; ++r)
-#pragma unroll
-        for (int step = 0; step < 2; ++step)
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-                asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                             : "=f"(word[r][step][half].element[0]), "=f"(word[r][step][half].element[1])
-                             : "r"((at ^ (step * 64 + half * 32)) + r * 8 * M_LINE)
-                             : "memory");
-}
-
+#include "wgmma/load_f32.cuh"  //@ load_f32
 // Elements are multiplied by 2^16 first, and sums by 2^-16 at last. Then every number is a multiple of 2^-133, which the least bit of a
 // bfloat16 may be: so the planes of subnormal numbers are exact, too.
 constexpr float F32_SCALE = 0x1p-16f;

@@ -499,6 +499,7 @@ static const row rows[] = {
     {"wgmma:bm=128,bn=128", 128, 128, 256, BF16()},
     {"wgmma:swap=yes,bm=128,bn=64", 72, 200, 256, BF16(.n.type = TJ_F32, .n.layout = TJ_COL_MAJOR)},
     {"wgmma:swap=yes,bm=64,bn=32,splits=2", 72, 264, 128, BF16(.n.type = TJ_F32, .n.layout = TJ_COL_MAJOR)},
+    {"wgmma:swap=yes,bm=128,bn=64", 72, 200, 256, BF16(.n.type = TJ_F32)},
     {"wgmma:bm=128,bn=256", 200, 200, 320, BF16()},
     {"wgmma:bm=64,bn=96", 200, 72, 328, BF16(.n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
     {"wgmma:bm=64,bn=112", 104, 200, 328, BF16(.m.layout = TJ_COL_MAJOR)},

@@ -273,6 +273,8 @@ static const golden rows[] = {
      PROBLEM(FIXED(4096), FIXED(1024), FIXED(4096), .m.type = TJ_BF16, .n.layout = 1, .symmetric = TJ_SYMMETRIC_BOTH)},
     {"wgmma/by_f32.diff", "wgmma:swap=yes,cluster=m2,bn=64,bm=128",
      PROBLEM(FIXED(4096), FIXED(7168), FIXED(256), .m.type = TJ_BF16, .n.type = TJ_F32, .n.layout = TJ_COL_MAJOR)},
+    {"wgmma/by_f32_across.diff", "wgmma:swap=yes,cluster=m2,bn=64,bm=128",
+     PROBLEM(FIXED(4096), FIXED(7168), FIXED(256), .m.type = TJ_BF16, .n.type = TJ_F32)},
     {"mma/rectangular.cu", "mma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"mma/c128.diff", "mma:bm=32,bn=32,wm=16,wn=16",
      PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .m = {.type = TJ_C128, .conjugated = 1})},

@@ -46,7 +46,7 @@ Test(halves_by_f32, are_multiplied_by_tensor_cores)
         int32_t j, k, l;
         bool turned; /* M is f32 */
         int16_t across, p_layout, p_type;
-        bool has_beta;
+        bool has_beta, f32_across; /* the f32 lies across k */
     } row[] = {
         {"wgmma:swap=yes,bm=64,bn=32", 70, 152, 72, false, 0, 0, TJ_F32, false},
         {"wgmma:swap=yes,bm=128,bn=64,cluster=m2", 90, 200, 200, false, 1, 0, TJ_F32, true},
@@ -58,6 +58,12 @@ Test(halves_by_f32, are_multiplied_by_tensor_cores)
         {"wgmma:swap=no,bm=128,bn=64,cluster=n2,store=lines", 140, 104, 72, true, 1, 0, TJ_F32, true},
         {"wgmma:swap=no,bm=64,bn=32,blocks=2,stages=2", 64, 64, 64, false, 0, 1, TJ_F32, false},
         {NULL, 300, 512, 128, false, 0, 0, TJ_F32, false},
+        {"wgmma:swap=yes,bm=64,bn=32", 70, 152, 72, false, 0, 0, TJ_F32, false, true},
+        {"wgmma:swap=yes,bm=128,bn=64,cluster=m2", 90, 200, 200, false, 1, 0, TJ_F32, true, true},
+        {"wgmma:swap=yes,bm=256,bn=64,multipliers=2", 40, 72, 252, false, 0, 0, TJ_BF16, false, true},
+        {"wgmma:swap=yes,bm=64,bn=24,cluster=k2", 17, 336, 64, false, 0, 0, TJ_F32, false, true},
+        {"wgmma:swap=yes,bm=64,bn=16,splits=3", 9, 520, 72, false, 0, 0, TJ_F32, true, true},
+        {"wgmma:swap=no,bm=128,bn=64,cluster=n2,store=lines", 140, 104, 72, true, 1, 0, TJ_F32, true, true},
     };
 
     open_context("sm_90", TJ_PROVE_NEVER);
@@ -67,8 +73,8 @@ Test(halves_by_f32, are_multiplied_by_tensor_cores)
         char label[160];
 
         problem.n.type = row[i].turned ? TJ_BF16 : TJ_F32;
-        problem.m.layout = row[i].turned ? TJ_ROW_MAJOR : row[i].across;
-        problem.n.layout = row[i].turned ? row[i].across : TJ_COL_MAJOR;
+        problem.m.layout = row[i].turned ? (int16_t)row[i].f32_across : row[i].across;
+        problem.n.layout = row[i].turned ? row[i].across : (int16_t)!row[i].f32_across;
         if ((row[i].turned ? row[i].l : row[i].j) % 8 != 0 && row[i].across)
             *(row[i].turned ? &problem.n.ld : &problem.m.ld) = (row[i].turned ? row[i].l : row[i].j) / 8 * 8 + 8;
         problem.p.layout = row[i].p_layout;
@@ -200,8 +206,8 @@ Test(halves_by_f32, are_refused_in_words)
          "multiplies f32 by bf16, which has its exponents, and M is f32, N f16"},
         {TJ_BF16, TJ_F32, TJ_COL_MAJOR, 1, "wgmma:swap=no", "from registers as M of the source: use swap=yes"},
         {TJ_F32, TJ_BF16, TJ_COL_MAJOR, 1, "wgmma:swap=yes", "from registers as M of the source: use swap=no"},
-        {TJ_BF16, TJ_F32, TJ_ROW_MAJOR, 1, "wgmma:swap=yes",
-         "use transpose=registers, pack=none and a smaller tile, for an f32 along k"},
+        {TJ_BF16, TJ_F32, TJ_ROW_MAJOR, 1, "wgmma:swap=yes,transpose=none",
+         "use transpose=registers, pack=none and a smaller tile, for an f32 whose lines begin at multiples of 16 bytes"},
         {TJ_BF16, TJ_F32, TJ_COL_MAJOR, 1, "wgmma:swap=yes,pack=n", "and pack is for others"},
         {TJ_BF16, TJ_F32, TJ_COL_MAJOR, 2, "wgmma:swap=yes", "and the problem has a batch"},
         {TJ_BF16, TJ_F32, TJ_COL_MAJOR, 1, "mma", "multiplies weights by f16, bf16 or e4m3, not by f32"},

@@ -115,22 +115,22 @@ static void count_weights(const tj_problem *view, int64_t phases, const tj_wgmma
 }
 
 /*
- * templates/wgmma/take_f32.cuh: a lane loads two neighbours at once, from another bank than the others, and takes each element apart: it
+ * templates/wgmma/take_f32.cuh: a lane loads two neighbours along k at once, or one element across k, from another bank than the others, and takes each element apart: it
  * chooses, scales, masks and subtracts it, and moves its halves.
  */
-static void count_planes(int64_t tiles, int64_t phases, const tj_wgmma_shape *s, tj_counts *counts)
+static void count_planes(int64_t tiles, int64_t phases, const tj_wgmma_shape *s, int32_t neighbours, tj_counts *counts)
 {
     enum { MOVES_OF_TWO = 9, SUMS = 3, UNIT = 32 }; /* 2 choices, 4 masks and 3 permutations; a product and two differences */
     const int64_t elements = tiles * phases * s->bm * s->bk;
-    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = 4, .width = 2, .is_shared = true};
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = 4, .width = neighbours, .is_shared = true};
 
     for (int lane = 0; lane < TJ_WARP; lane++) {
         lanes.lane[lane] = lane;
-        lanes.address[lane] = lane * 8;
+        lanes.address[lane] = lane * 4 * neighbours;
     }
-    counts->factors = elements / (2 * TJ_WARP);
+    counts->factors = elements / (neighbours * TJ_WARP);
     tj_lanes_add(&counts->shared_load, &lanes, 0, counts->factors);
-    counts->conversions = counts->factors * MOVES_OF_TWO;
+    counts->conversions = elements / (2 * TJ_WARP) * MOVES_OF_TWO;
     counts->sums += elements * SUMS;
     counts->work[TJ_PIPE_F32] += 2 * tiles * phases * (s->bk / UNIT) * s->bm * s->bn; /* each unit of k is scaled and added */
 }
@@ -384,7 +384,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     if (phases > 0) {
         tj_wgmma_count_boxes(&packed, &s, counts);
         if (s.planes > 1)
-            count_planes(tiles, phases, &s, counts);
+            count_planes(tiles, phases, &s, m.along_k ? 2 : 1, counts);
         else if (s.weight_bits > 0)
             count_weights(view, tile_phases, &s, counts);
         else if (s.transpose == TJ_WGMMA_REGISTERS)

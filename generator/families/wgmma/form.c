@@ -350,6 +350,9 @@ tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, 
     const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes, bytes = s->bk * s->weight_bits / 8;
     const bool along_k = lies_along_k(view, is_m) || packs_transposed(view, s, is_m) || transposes(s, is_m);
 
+    if (is_m && s->planes > 1 && !along_k)
+        return (tj_wgmma_tile){
+            across / (TJ_WGMMA_LINE / F32_BYTES), s->bk, TJ_WGMMA_LINE / F32_BYTES, TJ_WGMMA_LINE, false, false};
     if (is_m && s->planes > 1)
         return (tj_wgmma_tile){bytes / TJ_WGMMA_LINE, across, TJ_WGMMA_LINE / F32_BYTES, TJ_WGMMA_LINE, true, false};
     if (is_m && s->weight_bits > 0)
@@ -654,7 +657,7 @@ static tj_status check_transpose(const tj_problem *view, const tj_wgmma_shape *s
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=registers is for M of tf32 or of weights, and M of this source is of %s: leave it out",
                        tj_facts_of(view->m.type)->name);
-    if (s->weight_bits > 0 && !lies_along_k(view, true))
+    if (s->weight_bits > 0 && s->planes == 1 && !lies_along_k(view, true))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "transpose=registers takes weights that lie along k, and those of M of this source lie across it: use "
                        "pack=m, which needs fixed dimensions, or family mma");
@@ -1252,7 +1255,7 @@ void tj_wgmma_describe_map(const tj_problem *view, const tj_wgmma_shape *s, cons
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
     const bool weights = is_m && s->weight_bits > 0, in_blocks = t.along_k && t.blocks > 1;
     const char *const bring = is_m && s->gathers      ? ""
-                              : is_m && s->planes > 1 ? "wgmma/bring_f32.cuh"
+                              : is_m && s->planes > 1 ? (t.along_k ? "wgmma/bring_f32.cuh" : "wgmma/bring_f32_across.cuh")
                               : weights               ? "wgmma/bring_weights.cuh"
                               : t.squares             ? "wgmma/bring_squares.cuh"
                               : in_blocks             ? "wgmma/bring_blocks_along.cuh"

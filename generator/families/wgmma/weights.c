@@ -80,8 +80,8 @@ tj_status tj_wgmma_check_f32(const tj_problem *view, const tj_wgmma_shape *s, tj
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "family wgmma takes f32 next to bf16 from registers as M of the source: use %s, or family skinny or tiled",
                    tj_wgmma_has_f32(view)
-                       ? "transpose=registers, pack=none and a smaller tile, for an f32 along k whose lines begin at "
-                         "multiples of 16 bytes"
+                       ? "transpose=registers, pack=none and a smaller tile, for an f32 whose lines begin at multiples of 16 "
+                         "bytes"
                    : s->swapped ? "swap=no"
                                 : "swap=yes");
 }
@@ -369,7 +369,8 @@ static void describe_parts(const tj_problem *view, const tj_wgmma_shape *s, tj_t
 
 void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, bool clips_rows, tj_template_params *fill)
 {
-    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view), repacked = tj_is_repacked(view, TJ_MATRIX_M);
+    const bool pairs = s->weight_bits == 4, fours = tj_widens_to_fp8(view), repacked = tj_is_repacked(view, TJ_MATRIX_M),
+               across = s->planes > 1 && view->m.layout != TJ_ROW_MAJOR;
     const int32_t line = s->bk * s->weight_bits / 8; /* bytes */
     char first[TJ_TEMPLATE_VALUE_BYTES];
 
@@ -391,6 +392,9 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
         return;
     describe_scales(view, s, clips_rows, fill);
     describe_parts(view, s, fill);
+    tj_template_set(fill, "load_f32", across ? "wgmma/load_f32_across.cuh" : "wgmma/load_f32.cuh");
+    tj_template_set(fill, "next_rows", across ? "2 * BK * M_LINE" : "64 * M_LINE");
+    tj_template_set(fill, "exact_m", across ? "M[kk * ld_m + Row]" : "M[Row * ld_m + kk]");
     tj_template_set(fill, "take_factors",
                     s->planes > 1 ? "wgmma/take_f32.cuh"
                     : fours       ? "wgmma/take_fours.cuh"
@@ -404,38 +408,47 @@ void tj_wgmma_describe_weights(const tj_problem *view, const tj_wgmma_shape *s, 
                     : fours       ? "unsigned int[1][4]"
                                   : "unsigned int[2][4]");
     tj_template_set(fill, "stored_m",
-                    s->planes > 1 ? "float M[BK * 4 / M_LINE][BM][M_LINE / 4]" : "unsigned char M[BM][M_LINE]");
+                    across          ? "float M[BM * 4 / M_LINE][BK][M_LINE / 4]"
+                    : s->planes > 1 ? "float M[BK * 4 / M_LINE][BM][M_LINE / 4]"
+                                    : "unsigned char M[BM][M_LINE]");
     tj_template_set(fill, "factors_lie",
-                    s->planes > 1 ? "wgmma/lie_as_f32.cuh"
-                    : fours       ? "wgmma/lie_in_fours.cuh"
-                    : repacked    ? "wgmma/lie_repacked.cuh"
-                                  : "wgmma/lie_in_twos.cuh");
+                    across          ? "wgmma/lie_as_f32_across.cuh"
+                    : s->planes > 1 ? "wgmma/lie_as_f32.cuh"
+                    : fours         ? "wgmma/lie_in_fours.cuh"
+                    : repacked      ? "wgmma/lie_repacked.cuh"
+                                    : "wgmma/lie_in_twos.cuh");
     tj_template_set(fill, "PART_ROWS", tj_wgmma_has_long_parts(view, s) ? "TM" : "2");
     tj_template_set(fill, "m_line", s->planes > 1 ? "128" : pairs ? "BK / 2" : "BK");
     tj_template_set_int(fill, "m_bytes", line);
     tj_template_set(fill, "n_bytes", s->bk * s->element_bytes > TJ_WGMMA_LINE ? "twice 128" : "128");
-    tj_template_set(fill, "UNIT_BYTES", s->planes > 1 ? "BM * M_LINE" : pairs ? "UNIT / 2" : "UNIT");
+    tj_template_set(fill, "UNIT_BYTES", across ? "UNIT * M_LINE" : s->planes > 1 ? "BM * M_LINE" : pairs ? "UNIT / 2" : "UNIT");
     tj_template_set(fill, "unit_place",
                     s->planes > 1 ? "m_first + piece % UNITS * UNIT_BYTES" : "(m_first ^ piece % UNITS * UNIT_BYTES)");
     tj_template_set(fill, "exact_n", view->n.layout == TJ_ROW_MAJOR ? "N[kk * ld_n + Col]" : "N[Col * ld_n + kk]");
-    tj_template_set(fill, "first_row", s->planes > 1 ? "M[0][m_row]" : "M[m_row]");
+    tj_template_set(fill, "first_row", across ? "M[m_row / 32][lane % 4 * 2]" : s->planes > 1 ? "M[0][m_row]" : "M[m_row]");
     tj_template_set(fill, "exact_begin", is_split(s) ? "k_begin" : "0");
     tj_template_set(fill, "stored_k", pairs ? "kk / 2" : "kk");
     (void)snprintf(first, sizeof first,
-                   s->planes > 1 ? "(%s ^ lane %% 4 / 2 ^ m_row %% 2 * 4) * 16 ^ lane %% 2 * 8"
-                   : repacked    ? "(%s * 16 + lane %% 4 * 4)"
-                                 : "%s * 16",
+                   across          ? "(m_row %% 32 / 4 ^ lane %% 4 * 2) * 16 ^ m_row %% 4 * 4"
+                   : s->planes > 1 ? "(%s ^ lane %% 4 / 2 ^ m_row %% 2 * 4) * 16 ^ lane %% 2 * 8"
+                   : repacked      ? "(%s * 16 + lane %% 4 * 4)"
+                                   : "%s * 16",
                    line >= TJ_WGMMA_LINE       ? "m_row % 8"
                    : line == TJ_WGMMA_LINE / 2 ? "m_row / 2 % 4"
                                                : "m_row / 4 % 2");
     tj_template_set(fill, "first_chunk", first);
     tj_template_set_flag(fill, "selects", !repacked && s->planes == 1);
-    tj_template_set(fill, "made_of", s->planes > 1 ? "words, m_row % 2 != 0" : repacked ? "words" : "words, select");
+    tj_template_set(fill, "made_of",
+                    across          ? "words, false"
+                    : s->planes > 1 ? "words, m_row % 2 != 0"
+                    : repacked      ? "words"
+                                    : "words, select");
     tj_template_set(fill, "multiply_unit", s->planes > 1 ? "wgmma/multiply_planes.cuh" : "wgmma/multiply_steps.cuh");
     tj_template_set(fill, "of_first",
-                    s->planes > 1 ? "the lane's first pair of the row, or, in an odd row, of its second step"
-                    : repacked    ? "this lane's word of the first chunk of the row"
-                                  : "the first chunk of the row");
+                    across          ? "the lane's first element of the row"
+                    : s->planes > 1 ? "the lane's first pair of the row, or, in an odd row, of its second step"
+                    : repacked      ? "this lane's word of the first chunk of the row"
+                                    : "the first chunk of the row");
     tj_template_set(fill, "select",
                     fours   ? "lane % 4 * 0x22 + 0x10"
                     : pairs ? "lane % 4 + 0x4440"
