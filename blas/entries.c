@@ -271,8 +271,8 @@ static bool is_scalar_as_first(const groups *all, const void *scalars, int64_t i
 }
 
 /*
- * Groups that are alike are one batch, since the pointers of one group follow those of another. The sizes of the first
- * group and the number of all products stand for those of others.
+ * Groups that are alike are one batch, since the pointers of one group follow those of another. Calls of others are told apart by
+ * the number of their products alone: programs with such groups have other sizes in every call.
  */
 static void describe_groups(const groups *all, blas_call *call)
 {
@@ -280,25 +280,24 @@ static void describe_groups(const groups *all, blas_call *call)
     blas_form *form = &call->form;
     bool is_alike = all->count > 0 && all->op_a && all->op_b && all->in_group && call->alpha && call->beta;
 
-    for (int i = 0; i < 6; i++)
-        is_alike = is_alike && sizes[i];
     form->is_pointers = 1;
     form->special = BLAS_OTHER_SIZES;
-    if (!is_alike)
-        return; /* cuBLAS refuses it */
-    form->m = size_of(all, all->m, 0), form->n = size_of(all, all->n, 0), form->k = size_of(all, all->k, 0);
-    form->op_a = all->op_a[0], form->op_b = all->op_b[0];
-    form->ld[BLAS_A] = size_of(all, all->lda, 0), form->ld[BLAS_B] = size_of(all, all->ldb, 0);
-    form->ld[BLAS_C] = form->ld[BLAS_D] = size_of(all, all->ldc, 0);
-    for (int64_t i = 0; i < all->count; i++) {
+    for (int i = 0; i < 6; i++)
+        is_alike = is_alike && sizes[i];
+    for (int64_t i = 0; all->in_group && i < all->count; i++) {
         form->batch += size_of(all, all->in_group, i);
-        is_alike = is_alike && all->op_a[i] == form->op_a && all->op_b[i] == form->op_b &&
+        is_alike = is_alike && all->op_a[i] == all->op_a[0] && all->op_b[i] == all->op_b[0] &&
                    is_scalar_as_first(all, call->alpha, i) && is_scalar_as_first(all, call->beta, i);
         for (int size = 0; size < 6; size++)
             is_alike = is_alike && size_of(all, sizes[size], i) == size_of(all, sizes[size], 0);
     }
-    if (is_alike)
-        form->special = BLAS_EQUAL_GROUPS;
+    if (!is_alike)
+        return;
+    form->special = BLAS_EQUAL_GROUPS;
+    form->m = size_of(all, all->m, 0), form->n = size_of(all, all->n, 0), form->k = size_of(all, all->k, 0);
+    form->op_a = all->op_a[0], form->op_b = all->op_b[0];
+    form->ld[BLAS_A] = size_of(all, all->lda, 0), form->ld[BLAS_B] = size_of(all, all->ldb, 0);
+    form->ld[BLAS_C] = form->ld[BLAS_D] = size_of(all, all->ldc, 0);
 }
 
 #define GROUPS(scalar)                                                                                                         \

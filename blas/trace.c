@@ -70,8 +70,11 @@ static void add_product(tj_json *list, const blas_product *product)
     const blas_memory *memory =
         product->is_known ? blas_memory_find(atomic_load(&product->form.home->memory), &product->problem) : NULL;
 
-    (void)snprintf(shape, sizeof shape, "m=%lld n=%lld k=%lld", (long long)product->form.m, (long long)product->form.n,
-                   (long long)product->form.k);
+    if (product->form.special == BLAS_OTHER_SIZES)
+        (void)snprintf(shape, sizeof shape, "of %lld products", (long long)product->form.batch);
+    else
+        (void)snprintf(shape, sizeof shape, "m=%lld n=%lld k=%lld", (long long)product->form.m, (long long)product->form.n,
+                       (long long)product->form.k);
     tj_json_add_text(one, "function", product->name);
     tj_json_add_text(one, "shape", shape);
     tj_json_add_int(one, "calls", (int64_t)atomic_load(&product->calls));

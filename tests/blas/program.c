@@ -20,7 +20,7 @@
  *     program idle LIBRARY               a library is opened, and nothing is called
  *     program exit MS                    a child that ends MS milliseconds after it asked for kernels, and how long its end takes
  *     program refused                    a product that the library does not compute
- *     program threads | fork | capture | expected | workspace | graphs | both | symbols | two LIBRARY | stub LIBRARY
+ *     program threads | fork | share | capture | expected | workspace | graphs | both | symbols | two LIBRARY | stub LIBRARY
  *
  * It is built three times: linked with the libraries; as a plugin that is; and to open them itself (OPENS).
  */
@@ -777,22 +777,6 @@ static void expect_other_kinds(job *j, int *wrong)
            "no group at all", wrong);
 }
 
-/* All but one multiprocessor are for other kernels: one of several tiles is not launched. */
-static void expect_small_share(job *j, int *wrong)
-{
-    drawn_product one = usual();
-    bool is_taken = false;
-
-    one.p.m = one.p.n = 256, one.p.k = 8, one.p.processors = 1;
-    one.p.ld[A] = one.p.ld[C] = one.p.ld[D] = 256, one.p.ld[B] = 8;
-    make_usual(j, one, 1, 0);
-    for (int i = 0; i < 12 && !is_taken; i++) {
-        is_taken = once(j, wrong);
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
-    }
-    expect(!is_taken, "a product for one multiprocessor", wrong);
-}
-
 static int run_edges(void)
 {
     drawn_product one = usual();
@@ -814,7 +798,6 @@ static int run_edges(void)
     expect_device_factor(&j, &wrong);
     expect_other_kinds(&j, &wrong);
     expect_long_leads(&j, &wrong);
-    expect_small_share(&j, &wrong);
     make_usual(&j, usual(), 1, 0);
     expect_left(&j, &wrong);
     expect_attributes_left(&j, &wrong);
@@ -848,6 +831,28 @@ static int run_zeros(void)
     (void)to_device(j.device[OF_C], &none, sizeof none);
     expect(call(&j) == 0 && cu.stream_wait(j.stream) == 0 && cu.to_host(&got, j.device[OF_C], sizeof got) == 0 && got == 0,
            "factors of 0 hide what is no number", &wrong);
+    return wrong;
+}
+
+/* All but one multiprocessor are for other kernels: a kernel of several blocks is not launched, and one of one block is. */
+static int run_share(void)
+{
+    drawn_product large = usual(), small = usual();
+    int wrong = 0, taken = 0;
+    job j = {0}, k;
+
+    large.p.m = large.p.n = 256, large.p.k = 8, large.p.processors = small.p.processors = 1;
+    large.p.ld[A] = large.p.ld[C] = large.p.ld[D] = 256, large.p.ld[B] = 8;
+    open_handles(&j);
+    k = j;
+    make_usual(&j, large, 1, 0);
+    make_usual(&k, small, 1, 0);
+    for (int i = 0; i < 4; i++)
+        taken += once(&j, &wrong);
+    expect(await(&k, &wrong), "a small product for one multiprocessor", &wrong);
+    for (int i = 0; i < 4; i++)
+        taken += once(&j, &wrong);
+    expect(taken == 0, "a large one is left to the library", &wrong);
     return wrong;
 }
 
@@ -1305,6 +1310,8 @@ int main(int argc, char **argv)
         wrong = run_edges();
     else if (strcmp(what, "zeros") == 0)
         wrong = run_zeros();
+    else if (strcmp(what, "share") == 0)
+        wrong = run_share();
     else if (strcmp(what, "refused") == 0)
         wrong = run_refused();
     else if (strcmp(what, "often") == 0)

@@ -83,9 +83,15 @@ Test(blas, functions_that_open_the_library_at_their_first_call)
 
 Test(blas, calls_that_are_unusual_go_to_cublas)
 {
-    must("TILEJIT_LOG=info $T with --always -- $P edges", "ok a destroyed handle is refused by the library");
-    cr_expect(strstr(errors, "stays with cuBLAS: its kernel does not keep to 1 multiprocessors") != NULL, "%s", errors);
+    must("$T with --always -- $P edges", "ok a destroyed handle is refused by the library");
     must("$T trace -- $P edges", "ok a destroyed handle is refused by the library");
+}
+
+Test(blas, a_number_of_multiprocessors_holds)
+{
+    NEEDS_COMPILER();
+    must("TILEJIT_LOG=info $T with --always -- $P share", "ok a large one is left to the library");
+    cr_expect(strstr(errors, "stays with cuBLAS: its kernel does not keep to 1 multiprocessors") != NULL, "%s", errors);
 }
 
 Test(blas, factors_in_device_memory_are_read_by_the_kernel)
@@ -411,7 +417,7 @@ Test(blas, products_that_tilejit_cannot_compute_are_listed_with_the_reason)
 {
     static const char *const reasons[] = {"alpha is 0",
                                           "is known to be as precise",
-                                          "the products of one call differ in size",
+                                          "of 2 products: the products of one call differ in size",
                                           "integers or complex numbers with more than alpha",
                                           "attribute 21 of",
                                           "attribute 27 of",
