@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/epilogues 27 7 small; cost: 100 */
+/* tier: change; run: emulator/epilogues_tcgen05 8 9 small tcgen05; env: CUDA_EMULATOR_DEVICES=sm_100; cost: 30 */
+/* tier: nightly; run: emulator/epilogues_tcgen05_more 200 10 small tcgen05; env: CUDA_EMULATOR_DEVICES=sm_100; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/epilogues_more 216 8 small; sanitizers: never (minutes of numbers) */
 /*
- * epilogues [CASES [SEED [small]]]: products with random expressions, in every family and type, on the device, compared with the float64
+ * epilogues [CASES [SEED [small [FAMILY]]]]: products with random expressions, in every family and type, on the device, compared with the float64
  * reference between guards. "small" keeps extents below 100, for the emulator.
  */
 #include "gpu_test.h"
@@ -202,6 +204,11 @@ static const struct form {
     {"wgmma_planes", TJ_F32, TJ_COMPUTE_F32_SPLIT, 0, 2, 0},
     {"wgmma:splits=2", TJ_F16, 0, TJ_F32, 8, 0},
     {"wgmma", TJ_F32, TJ_COMPUTE_TF32, 0, 8, 0},
+    {"tcgen05:store=boxes", TJ_BF16, 0, 0, 8, 0},
+    {"tcgen05:store=lines,bn=48", TJ_BF16, 0, TJ_F32, 8, 0},
+    {"tcgen05:store=elements,pack=both", TJ_F16, 0, 0, 1, 0},
+    {"tcgen05:swap=yes,bm=64,bn=24", TJ_BF16, 0, 0, 8, 0},
+    {"tcgen05:splits=2,bm=64", TJ_F16, 0, TJ_F32, 8, 0},
     {NULL, TJ_BF16, 0, 0, 1, 0}, /* the library's choice */
 };
 
@@ -285,15 +292,18 @@ int main(int argc, char **argv)
 {
     const int cases = argc > 1 ? atoi(argv[1]) : 81; /* most of the time is NVRTC's: some 0.5 s each */
     const bool is_small = argc > 3 && strcmp(argv[3], "small") == 0;
-    const int count = (int)(sizeof forms / sizeof forms[0]);
-    int served[sizeof forms / sizeof forms[0]] = {0};
+    const char *const only = argc > 4 ? argv[4] : "";
+    int served[sizeof forms / sizeof forms[0]] = {0}, asked[sizeof forms / sizeof forms[0]], count = 0;
     tj_context *context = open_gpu("epilogues", "");
     double worst = 0;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    for (int i = 0; i < cases; i++) {
-        const struct form *form = &forms[i % count];
+    for (int i = 0; i < (int)(sizeof forms / sizeof forms[0]); i++)
+        if (!*only || (forms[i].config && strncmp(forms[i].config, only, strlen(only)) == 0))
+            asked[count++] = i;
+    for (int i = 0; i < cases && count > 0; i++) {
+        const struct form *form = &forms[asked[i % count]];
         tj_problem problem;
         int tries = 0;
 
@@ -305,7 +315,8 @@ int main(int argc, char **argv)
             printf("%d of %d\n", i + 1, cases);
     }
     for (int i = 0; i < count && cases >= count; i++)
-        printf("%-22s type %d: %d\n", forms[i].config ? forms[i].config : "chosen", (int)forms[i].type, served[i]);
+        printf("%-22s type %d: %d\n", forms[asked[i]].config ? forms[asked[i]].config : "chosen", (int)forms[asked[i]].type,
+               served[i]);
     printf("largest error: %.3g of its bound\n", worst);
     tj_context_free(context);
     return finish("epilogues");

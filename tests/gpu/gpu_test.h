@@ -39,6 +39,14 @@ __attribute__((unused)) static int finish(const char *name)
     return gpu_failed == 0 && gpu_passed > 0 ? 0 : 1;
 }
 
+/* Has the device what kernels of the config need? */
+__attribute__((unused)) static int may_run(const tj_device_facts *device, const tj_problem *problem, const tj_config *config)
+{
+    double us;
+
+    return tj_estimate(device, problem, config, &us, NULL) != TJ_ERR_UNSUPPORTED;
+}
+
 /* A context on a machine with a GPU; without one: a loud skip, or a failure if one is required. */
 __attribute__((unused)) static tj_context *open_gpu(const char *name, const char *cache_dir)
 {

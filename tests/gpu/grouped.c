@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/grouped 20 3 small; cost: 100 */
+/* tier: change; run: emulator/grouped_sm_100 12 5 small; env: CUDA_EMULATOR_DEVICES=sm_100; cost: 60 */
 /* tier: nightly; run: emulator/grouped_more 100 4 small; sanitizers: never (minutes of numbers) */
 /*
  * grouped [CASES [SEED [small]]]: problems with groups of rows. It first runs random ones, as products.c draws them. Then it
@@ -21,6 +22,10 @@ static const char *const mma[] = {"mma:bm=16,bn=16,wm=16,wn=16", "mma:bm=64,bn=3
 static const char *const wgmma[] = {
     "wgmma:bm=64,bn=16",           "wgmma:bm=64,bn=48,blocks=2",     "wgmma:bm=128,bn=80",   "wgmma:bm=192,bn=32",
     "wgmma:bm=128,bn=128,group=2", "wgmma:bm=64,bn=80,pingpong=yes", "wgmma:store=elements", "wgmma"};
+static const char *const tcgen05[] = {
+    "tcgen05:bm=64,bn=16",           "tcgen05:bm=64,bn=48",    "tcgen05:bm=128,bn=80", "tcgen05:bm=128,bn=32",
+    "tcgen05:bm=128,bn=128,group=2", "tcgen05:store=elements", "tcgen05:store=lines",  "tcgen05"};
+static tj_device_facts device = TJ_DEVICE_FACTS_INIT; /* where they run */
 
 #define ANY_OF(list) (list)[next() % (sizeof(list) / sizeof(list)[0])]
 
@@ -28,7 +33,7 @@ static int take(request *r, const char *text)
 {
     r->config = (tj_config)TJ_CONFIG_INIT;
     r->asked = r->known;
-    return tj_config_parse(text, &r->config, NULL) == TJ_OK && is_served(r);
+    return tj_config_parse(text, &r->config, NULL) == TJ_OK && is_served(r) && may_run(&device, &r->known, &r->config);
 }
 
 static void make_request(request *r, int is_small, const char *number)
@@ -44,8 +49,8 @@ static void make_request(request *r, int is_small, const char *number)
         if (next() % 4)
             r->known.k.extent = (r->known.k.extent + 15) / 16 * 16, r->known.l.extent = (r->known.l.extent + 15) / 16 * 16;
         draw_storage(&r->known, (int)(next() % WAYS));
-        is_taken = take(r, next() % 2   ? ANY_OF(wgmma)
-                           : next() % 2 ? ANY_OF(mma)
+        is_taken = take(r, next() % 2   ? device.cc_major > 9 ? ANY_OF(tcgen05) : ANY_OF(wgmma)
+                             : next() % 2 ? ANY_OF(mma)
                            : next() % 2 ? ANY_OF(simt)
                                         : ANY_OF(textbook));
     }
@@ -191,21 +196,28 @@ static void survive(tj_context *context, const char *text, int combined)
 
 int main(int argc, char **argv)
 {
-    static const char *const fast[] = {"tiled", "simt:bm=32,bn=32,bk=16,tm=8,tn=4", "mma:bm=32,bn=32,wm=16,wn=16",
-                                       "wgmma:bm=64,bn=48", "wgmma:bm=128,bn=96,pingpong=yes"};
+    static const char *const fast[] = {"tiled",
+                                       "simt:bm=32,bn=32,bk=16,tm=8,tn=4",
+                                       "mma:bm=32,bn=32,wm=16,wn=16",
+                                       "wgmma:bm=64,bn=48",
+                                       "wgmma:bm=128,bn=96,pingpong=yes",
+                                       "tcgen05:bm=64,bn=48"};
     const int cases = argc > 1 ? atoi(argv[1]) : 200;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     const int is_small = argc > 3 && strcmp(argv[3], "small") == 0;
     tj_context *context = open_gpu("grouped", getenv("TILEJIT_CACHE_DIR") ? NULL : ""); /* NULL: the store that is named */
-    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
     tj_error err;
 
-    if (tj_emulator_get(context, &emulator, &err) != TJ_OK || tj_device_current(context, &facts, &err) != TJ_OK ||
+    if (tj_emulator_get(context, &emulator, &err) != TJ_OK || tj_device_current(context, &device, &err) != TJ_OK ||
         !expect(load_driver() && enter_primary(context), "the driver"))
         return 1;
     random_state = seed;
     for (size_t i = 0; i < sizeof fast / sizeof fast[0]; i++) {
-        if (strncmp(fast[i], "wgmma", 5) == 0 && facts.cc_major != 9)
+        const tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F16);
+        tj_config config = TJ_CONFIG_INIT;
+
+        if (!expect(tj_config_parse(fast[i], &config, &err) == TJ_OK, "%s", err.message) ||
+            !may_run(&device, &problem, &config))
             continue;
         for (int combined = 0; combined <= 2; combined += 2) { /* rows as they are, and two to each row of P */
             survive(context, fast[i], combined);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/products 150 2 small; cost: 100 */
+/* tier: change; run: emulator/products_sm_100 40 3 small; env: CUDA_EMULATOR_DEVICES=sm_100; cost: 100 */
 /* tier: nightly; run: emulator/products_1 500 1 small */
 /* tier: nightly; run: emulator/products_2 500 2 small */
 /* tier: nightly; run: emulator/products_3 500 3 small; sanitizers: never (minutes of numbers) */
@@ -16,6 +17,7 @@
 
 static int is_small;
 static FILE *digests;
+static tj_device_facts device = TJ_DEVICE_FACTS_INIT; /* where they run */
 
 static int64_t random_extent(int64_t tile)
 {
@@ -58,12 +60,12 @@ static int draw_way(void)
     return (int)PICK(BY_F32, BY_F32, BY_F32, BY_TF32, BY_F64, BY_F64, BY_F16, BY_F16, BY_BF16, BY_BF16);
 }
 
-/* Take a config by its text; 0: it does not suit the problem. */
+/* Take a config by its text; 0: it does not suit the problem, or the device. */
 static int take(request *r, const char *text)
 {
     r->config = (tj_config)TJ_CONFIG_INIT;
     r->asked = r->known;
-    return tj_config_parse(text, &r->config, NULL) == TJ_OK && is_served(r);
+    return tj_config_parse(text, &r->config, NULL) == TJ_OK && is_served(r) && may_run(&device, &r->known, &r->config);
 }
 
 /* Widen half of the problems to extents that vectors divide. */
@@ -203,9 +205,13 @@ static void make_mma(request *r)
     while (!take(r, text) && ++tries < TRIES);
 }
 
-/* Draw tiles for wgmma, which only sm_90a has. */
+/* Draw tiles for the tensor cores that read shared memory: those of sm_90a, or of sm_100a and its kin. */
 static void make_wgmma(request *r)
 {
+    static const char *const newer_tiles[] = {"bm=64,bn=16",   "bm=64,bn=48",          "bm=128,bn=80",         "bm=128,bn=32",
+                                              "bm=128,bn=128", "swap=yes,bm=64,bn=24", "swap=yes,bm=128,bn=48"};
+    static const char *const newer_modes[] = {"boundary=all",   "pack=both",   "splits=2", "splits=5",
+                                              "store=elements", "store=lines", "stages=2", "group=1"};
     static const char *const tiles[] = {"bm=64,bn=16",
                                         "bm=64,bn=48,blocks=2",
                                         "bm=128,bn=80",
@@ -215,15 +221,19 @@ static void make_wgmma(request *r)
                                         "bm=128,bn=32,pingpong=yes"};
     static const char *const modes[] = {"release=now",    "release=late", "splits=2", "splits=5",
                                         "store=elements", "store=lines",  "stages=2", "group=1"};
+    const int is_newer = device.cc_major > 9;
     const tj_problem drawn = r->known;
     char text[128];
+    uint64_t tile, mode;
     int tries = 0;
 
     do {
         r->known = drawn;
         draw_storage(&r->known, draw_way());
-        snprintf(text, sizeof text, "wgmma:%s,%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
-                 modes[next() % (sizeof modes / sizeof modes[0])]);
+        mode = next() % (sizeof modes / sizeof modes[0]);
+        tile = next() % (sizeof tiles / sizeof tiles[0]);
+        snprintf(text, sizeof text, "%s:%s,%s", is_newer ? "tcgen05" : "wgmma", (is_newer ? newer_tiles : tiles)[tile],
+                 (is_newer ? newer_modes : modes)[mode]);
     } while (!take(r, text) && ++tries < TRIES);
     if (is_served(r))
         return;
@@ -368,7 +378,7 @@ int main(int argc, char **argv)
 
     is_small = argc > 3 && strcmp(argv[3], "small") == 0;
     digests = argc > 4 ? fopen(argv[4], "w") : NULL;
-    if (tj_emulator_get(context, &emulator, &err) != TJ_OK)
+    if (tj_emulator_get(context, &emulator, &err) != TJ_OK || tj_device_current(context, &device, &err) != TJ_OK)
         return 1;
 
     for (int i = 0; i < cases && gpu_failed < 20; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tier: change; sanitizers: never (it needs a GPU) */
 /* tier: change; run: emulator/reductions; cost: 100 */
+/* tier: change; run: emulator/reductions_sm_100 tcgen05; env: CUDA_EMULATOR_DEVICES=sm_100; cost: 30 */
 /*
- * reductions: outputs of an epilogue for each row or column, in every kernel that has them: elements past an edge leave no
+ * reductions [FAMILY]: outputs of an epilogue for each row or column, in every kernel that has them: elements past an edge leave no
  * trace, a NaN stays, the same call gives the same bytes, from a stream, a graph, a quick first call and a context of any
  * shapes.
  */
@@ -53,6 +54,11 @@ static const struct text {
     {"wgmma:swap=yes,bn=40,store=elements", TJ_BF16, TJ_COL_MAJOR},
     /* tiles that divide P: nothing stands between the last products and what is made of them */
     {"wgmma:bm=64,bn=128,multipliers=2,pingpong=yes,store=lines", TJ_BF16, TJ_ROW_MAJOR, USUAL, 0, 128, 128},
+    {"tcgen05:store=boxes,bn=64", TJ_BF16, TJ_ROW_MAJOR, HAS_NAN},
+    {"tcgen05:store=lines,bm=64,bn=32", TJ_BF16, TJ_COL_MAJOR, HAS_NAN},
+    {"tcgen05:store=elements,bn=48", TJ_BF16, TJ_ROW_MAJOR},
+    {"tcgen05:swap=yes,bm=64,bn=24", TJ_BF16, TJ_ROW_MAJOR, HAS_NAN},
+    {"tcgen05:bn=128", TJ_BF16, TJ_ROW_MAJOR, USUAL, 0, 128, 128},
     {"planes:bm=64,bn=128", TJ_F32, TJ_ROW_MAJOR, USUAL, TJ_COMPUTE_F32_SPLIT},
     {"planes", TJ_F32, TJ_COL_MAJOR, SPANS, TJ_COMPUTE_F32_SPLIT},
     {"planes", TJ_F32, TJ_ROW_MAJOR, HAS_NAN, TJ_COMPUTE_F32_SPLIT},
@@ -69,6 +75,8 @@ static const struct text {
     {"small_batch:tm=3", TJ_F64, TJ_ROW_MAJOR, USUAL, 0, 7},
     {NULL, TJ_F32, TJ_ROW_MAJOR}, /* the library's choice */
 };
+
+static tj_device_facts device = TJ_DEVICE_FACTS_INIT;
 
 typedef struct product {
     tj_problem problem;
@@ -200,9 +208,10 @@ static void test_text(tj_context *context, const struct text *text, int k)
     product q;
 
     make_product(context, text, k, &q);
-    if (!expect((!text->config || tj_config_parse(text->config, &config, &err) == TJ_OK) &&
-                    tj_plan_prepare(context, &q.problem, text->config ? &config : NULL, &plan, &err) == TJ_OK,
-                "%s: %s", name, err.message)) {
+    if (!expect(!text->config || tj_config_parse(text->config, &config, &err) == TJ_OK, "%s: %s", name, err.message) ||
+        (text->config && !may_run(&device, &q.problem, &config)) ||
+        !expect(tj_plan_prepare(context, &q.problem, text->config ? &config : NULL, &plan, &err) == TJ_OK, "%s: %s", name,
+                err.message)) {
         drop_product(&q);
         return;
     }
@@ -289,16 +298,24 @@ static void test_context(const char *what, const tj_context_options *options)
     tj_context_free(context);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     tj_context_options any = TJ_CONTEXT_OPTIONS_INIT, quick = TJ_CONTEXT_OPTIONS_INIT;
+    const char *const only = argc > 1 ? argv[1] : "";
     tj_context *context = open_gpu("reductions", "");
+    tj_error err;
 
+    expect(tj_device_current(context, &device, &err) == TJ_OK, "%s", err.message);
     any.cache_dir = quick.cache_dir = "";
     any.specialize = TJ_SPECIALIZE_TYPES;
     quick.first_call = TJ_FIRST_CALL_QUICK;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        test_text(context, &texts[i], K);
+        if (!*only || (texts[i].config && strncmp(texts[i].config, only, strlen(only)) == 0))
+            test_text(context, &texts[i], K);
+    if (*only) {
+        tj_context_free(context);
+        return finish("reductions");
+    }
     test_text(context, &texts[1], 0);
     test_text(context, &texts[4], 0);
     if (expect(load_driver(), "the driver"))

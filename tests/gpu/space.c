@@ -161,7 +161,7 @@ static void expect_refusal(const tj_problem *problem, const tj_config *config)
     tj_source_free(source);
 }
 
-/* Does the family's default take a plain product? */
+/* Does the family's default take a plain product, and does the device run it? */
 static int serves(const tj_family *family, int w)
 {
     tj_problem p = TJ_PROBLEM_INIT(48, 48, 16, TJ_F32);
@@ -169,7 +169,7 @@ static int serves(const tj_family *family, int w)
 
     set_way(&p, w);
     config.family = family;
-    return tj_config_resolve(&p, &config, NULL) == TJ_OK;
+    return tj_config_resolve(&p, &config, NULL) == TJ_OK && may_run(&device, &p, &config);
 }
 
 /* Draw a way and then a family that serves it. */
@@ -200,14 +200,6 @@ static void draw_f32_by_halves(tj_problem *p)
             p->scale[which] = (tj_scale){0};
 }
 
-/* Not where the device lacks an instruction, or room for a block. */
-static int may_run(const request *one)
-{
-    double us;
-
-    return tj_estimate(&device, &one->known, &one->config, &us, NULL) != TJ_ERR_UNSUPPORTED;
-}
-
 /* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(request *one)
 {
@@ -233,7 +225,7 @@ static int draw_pair(request *one)
             continue;
         }
         draw_open(one, tile);
-        if (!may_run(one))
+        if (!may_run(&device, &one->known, &one->config))
             continue;
         describe(one, "drawn");
         drawn[w]++;
