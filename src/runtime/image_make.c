@@ -122,8 +122,21 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
     }
 }
 
-/* ptxas would refuse too, with a message about PTX. Features of the chip-specific target are not missing. */
-static tj_status check_needs(const tj_source *source, const char *target, const char *own_target, tj_error *err)
+/* Is the compiler older than the first chip among these homes? Then it makes PTX of an older one, whatever the device has. */
+static bool precedes(const tj_nvrtc *nvrtc, const char *homes)
+{
+    const char *const *newest = nvrtc ? tj_nvrtc_targets(nvrtc) : NULL;
+
+    while (newest && newest[0] && newest[1])
+        newest++;
+    return newest && newest[0] && atoi(newest[0] + strlen("sm_")) < atoi(homes + strlen("sm_"));
+}
+
+/*
+ * ptxas would refuse too, with a message about PTX. Features of the chip-specific target are not missing. nvrtc may be NULL.
+ */
+static tj_status check_needs(const tj_source *source, const char *target, const char *own_target, const tj_nvrtc *nvrtc,
+                             tj_error *err)
 {
     const uint32_t features = tj_target_features(target);
     const uint32_t lacks = tj_source_launch(source)->needs & ~features & ~tj_target_features(own_target);
@@ -132,8 +145,15 @@ static tj_status check_needs(const tj_source *source, const char *target, const 
     if (lacks == 0)
         return TJ_OK;
     print_remedy(source, features, remedy, sizeof remedy);
+    (void)tj_feature_homes(lacks, homes);
+    if (strncmp(target, "compute_", 8) == 0 && precedes(nvrtc, homes))
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "%s needs %s, which %s has and %s does not, and NVRTC %d.%d knows no newer target: use a newer NVRTC if "
+                       "the device has it; else %s",
+                       tj_source_kernel(source), tj_feature_name(lacks), homes, target, tj_nvrtc_major(nvrtc),
+                       tj_nvrtc_minor(nvrtc), remedy);
     return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s needs %s, which %s has and %s does not: %s", tj_source_kernel(source),
-                   tj_feature_name(lacks), tj_feature_homes(lacks, homes), target, remedy);
+                   tj_feature_name(lacks), homes, target, remedy);
 }
 
 /* Some instructions are newer than the oldest chip that has them. */
@@ -181,7 +201,7 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
         status = TJ_OK;
     }
     if (status == TJ_OK)
-        status = check_needs(source, target, text->own_target, &why);
+        status = check_needs(source, target, text->own_target, nvrtc, &why);
     if (status == TJ_OK && nvrtc)
         status = check_compiler(source, target, nvrtc, &why);
     if (status != TJ_OK) {

@@ -6,6 +6,7 @@
  *
  *     FAKE_NVRTC_VERSION=12.4            answer of nvrtcVersion; default 13.0
  *     FAKE_NVRTC_BUILD=12.3.107          the build that its PTX names; default 13.0.1
+ *     FAKE_NVRTC_NEWEST=90               knows no target after that
  *     FAKE_NVRTC_UNKNOWN=--no-cache      refused options, separated by spaces
  *     FAKE_NVRTC_SLEEP_MS=200            time that a compile of anything but the empty text takes
  *     FAKE_NVRTC_TIMES=k10               multiply that time by the digit after this word in the source
@@ -88,17 +89,30 @@ EXPORT const char *nvrtcGetErrorString(int result)
     return result == 11 ? "NVRTC_ERROR_INTERNAL_ERROR" : "NVRTC_ERROR unknown";
 }
 
+/* Those that are known, in no order: nobody promised one. Returns their number. */
+static int list_targets(int *target)
+{
+    static const int targets[] = {90, 75, 120, 80, 100};
+    const char *newest = getenv("FAKE_NVRTC_NEWEST");
+    int count = 0;
+
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (!newest || targets[i] <= atoi(newest))
+            target[count++] = targets[i];
+    return count;
+}
+
 EXPORT int nvrtcGetNumSupportedArchs(int *count)
 {
-    *count = 5;
+    int targets[5];
+
+    *count = list_targets(targets);
     return DONE;
 }
 
 EXPORT int nvrtcGetSupportedArchs(int *target)
 {
-    static const int targets[] = {90, 75, 120, 80, 100}; /* in no order: nobody promised one */
-
-    memcpy(target, targets, sizeof targets);
+    (void)list_targets(target);
     return DONE;
 }
 

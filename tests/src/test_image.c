@@ -116,6 +116,10 @@ Test(image_compile, is_for_a_target_that_has_what_the_text_needs)
         {TJ_FEATURE_SETMAXNREG, "sm_100", "sm_100a"},
         {TJ_FEATURE_SETMAXNREG | TJ_FEATURE_WGMMA, "sm_100", NULL, "wgmma"}, /* which sm_100a lacks too */
         {TJ_FEATURE_SETMAXNREG | TJ_FEATURE_WGMMA, "sm_80", NULL, "setmaxnreg"},
+        {TJ_FEATURE_TCGEN05 | TJ_FEATURE_TMA, "sm_100", "sm_100a"}, /* neither sm_100 nor sm_90a has tensor memory */
+        {TJ_FEATURE_TCGEN05, "compute_100", "compute_100a"},
+        {TJ_FEATURE_TCGEN05, "sm_90", NULL, "needs tcgen05, which sm_100a, sm_103a, sm_110a has"},
+        {TJ_FEATURE_TCGEN05, "sm_120", NULL, "needs tcgen05"},
     };
 
     tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
@@ -172,6 +176,28 @@ Test(image_compile, names_the_nvrtc_that_knows_what_the_text_needs)
         tj_image_free(image);
     }
     cr_expect(eq(int, tj_features_since(TJ_FEATURE_FP8, "sm_89"), 1201)); /* a target that the fake one does not have */
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+/* The NVRTC is older than the device: what it makes for an older one has no instruction of the new one. */
+Test(image_compile, says_that_the_nvrtc_is_older_than_what_has_the_instructions)
+{
+    tj_source *source = make_source(100);
+    tj_image *image = NULL;
+    tj_context *context;
+    tj_error err = {0};
+
+    setenv("FAKE_NVRTC_NEWEST", "90", 1);
+    setenv("FAKE_NVRTC_VERSION", "12.6", 1);
+    context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    ((tj_launch_form *)(uintptr_t)tj_source_launch(source))->needs = TJ_FEATURE_TCGEN05;
+    cr_expect(eq(int, tj_image_obtain(context, source, "compute_90", &image, &err), TJ_ERR_UNSUPPORTED));
+    expect_in(err.message, "needs tcgen05");
+    expect_in(err.message,
+              "and NVRTC 12.6 knows no newer target: use a newer NVRTC if the device has it; else use another family");
+    cr_expect(eq(int, tj_image_obtain(context, source, "sm_100", &image, &err), TJ_ERR_INVALID_ARGUMENT), "%s", err.message);
+    expect_in(err.message, "\"sm_100a\" is not a target of NVRTC 12.6: use one of");
     tj_source_free(source);
     tj_context_free(context);
 }
