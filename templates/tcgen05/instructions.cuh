@@ -1,4 +1,4 @@
-// The tensor cores of Blackwell: a thread asks for the product of BM x K_STEP elements of M and K_STEP x BN of N, both in shared memory.
+// The tensor cores of Blackwell: a thread asks for the product of BM x K_STEP elements of M and K_STEP x BN of N, both in shared memory.  //@ rows_of_product for BM
 // The tensor cores add it to sums in tensor memory, which has 128 lanes of 512 columns: row r of the product in lane r, column c of it in
 // column c, counted from the first. A quarter of the lanes belongs to each of four warps.
 // Of 64 rows, each quarter has 16, in its first lanes.
@@ -39,13 +39,13 @@ __device__ __forceinline__ bool is_elected()
 // block of the multiprocessor has too many of them, it waits.
 __device__ __forceinline__ void allocate_columns(unsigned &address)
 {
-    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(&address)), "n"(COLUMNS) : "memory");
-    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(&address)), "n"(COLUMNS) : "memory");  //@ cta_group for cta_group::1
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");  //@ cta_group for cta_group::1
 }
 
 __device__ __forceinline__ void free_columns(unsigned address)
 {
-    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "n"(COLUMNS) : "memory");
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "n"(COLUMNS) : "memory");  //@ cta_group for cta_group::1
 }
 
 // Tensor memory is accessed next to the threads. So a barrier orders it only between these two fences: one before it, in the thread that is
@@ -66,7 +66,7 @@ constexpr unsigned M_TYPE = 1;  // bf16  //@ m_type_name for bf16
 constexpr unsigned N_TYPE = 1;  // bf16  //@ n_type_name for bf16
 constexpr unsigned M_ACROSS = 0;  // 1: M lies across k
 constexpr unsigned N_ACROSS = 1;  // 1: N lies across k
-constexpr unsigned PRODUCT = SUM_TYPE << 4 | M_TYPE << 7 | N_TYPE << 10 | M_ACROSS << 15 | N_ACROSS << 16 | BN / 8 << 17 | BM / 16 << 24;
+constexpr unsigned PRODUCT = SUM_TYPE << 4 | M_TYPE << 7 | N_TYPE << 10 | M_ACROSS << 15 | N_ACROSS << 16 | BN / 8 << 17 | BM / 16 << 24;  //@ rows_of_product for BM
 
 // adds: to the sums that are there; otherwise they begin with this product.
 __device__ __forceinline__ void multiply(unsigned sums, unsigned long long m, unsigned long long n, bool adds)
@@ -79,12 +79,7 @@ __device__ __forceinline__ void multiply(unsigned sums, unsigned long long m, un
         "}" ::"r"(sums), "l"(m), "l"(n), "r"(PRODUCT), "r"(static_cast<int>(adds)) : "memory");
 }
 
-// Arrive when all products are made that this thread has asked for.
-__device__ __forceinline__ void arrive_with_products(barrier_t &barrier)
-{
-    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(&barrier)) : "memory");
-}
-
+#include "tcgen05/arrive.cuh"  //@ arrivals_of_products
 #include "parts/settle.cuh"
 // Load the sums of 16 rows and LOAD columns. They are there after the wait of load_strip.
 __device__ __forceinline__ void load_sums(unsigned from, sum_t *upper, sum_t *lower)

@@ -1,7 +1,7 @@
 // One thread asks for all products. What it multiplies at the ring's first place; all else lies so many bytes further on.
 const auto m_first = descriptor(&tiles[0].M, sizeof(tiles[0].M[0])), n_first = descriptor(&tiles[0].N, sizeof(tiles[0].N[0]));
-if (is_elected()) {
-    for (int tile = blockIdx.x, number = 0; tile < rows * cols; tile += gridDim.x, ++number) {  //@ tiles for rows * cols
+if (is_elected()) {  //@ elects for is_elected()
+    for (int tile = blockIdx.x, number = 0; tile < rows * cols; tile += gridDim.x, ++number) {  //@ tiles for rows * cols  //@ first_brought for blockIdx.x  //@ next_brought for gridDim.x
         wait(taken[number % 2], number / 2 % 2 ^ 1);  // what is new counts as taken
         fence_after_barrier();
         for (int phase = 0; phase < phases; ++phase) {

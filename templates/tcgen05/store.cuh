@@ -6,7 +6,7 @@ const unsigned quarter = sums + (warp * 32 << 16);
 #include "wgmma/stored_by_warp.cuh"
 #include "parts/scale.cuh"  //@ scale
 #include "wgmma/first_turn.cuh"
-for (int tile = blockIdx.x, number = 0; tile < rows * cols; tile += gridDim.x, ++number) {  //@ tiles for rows * cols
+for (int tile = blockIdx.x, number = 0; tile < rows * cols; tile += gridDim.x, ++number) {  //@ tiles for rows * cols  //@ first_brought for blockIdx.x  //@ next_brought for gridDim.x
     #include "wgmma/tile.cuh"  //@ tile
     //@| #include "wgmma/rows_of_group.cuh"  //@ only has_groups
     //@| #include "wgmma/of_product.cuh"  //@ only walks_products
@@ -22,7 +22,7 @@ for (int tile = blockIdx.x, number = 0; tile < rows * cols; tile += gridDim.x, +
         if (strip + STRIP == BN) {
             fence_before_barrier();
             if (lane == 0)
-                arrive(taken[number % 2]);
+                arrive(taken[number % 2]);  //@ take for arrive
         }
         //@ lines reduction_starts
         //@| #include "parts/quantize_tile.cuh"  //@ quantize_tile

@@ -17,6 +17,7 @@
 // Swapped: tensor cores take 64 or 128 rows of M at once, and columns of N in steps of 8 or 16. The few rows of the caller's P are therefore
 // columns here, so that hardly any product is made for nothing. P lies column by column.
 //@ end
+//@| #include "tcgen05/about_pair.cuh"  //@ only clusters
 
 #include "parts/card.cuh"
 constexpr int BM = 128;
@@ -41,6 +42,7 @@ constexpr int SPLITS = 4;  //@ only splits_k
 //@| #include "parts/widen.cuh"  //@ widen_words
 #include "parts/barrier.cuh"
 #include "parts/tensor.cuh"
+//@| #include "parts/cluster.cuh"  //@ only clusters
 #include "tcgen05/instructions.cuh"
 #include "wgmma/tiles.cuh"
 #include "wgmma/offsets.cuh"
@@ -68,19 +70,19 @@ tcgen05(
     const int warp_of_block = of_warp(threadIdx.x / 32);
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(full[stage], 1);
+            make_barrier(full[stage], 1);  //@ arrivals for 1
             make_barrier(empty[stage], 1);
         }
         for (int tile = 0; tile < 2; ++tile) {
             make_barrier(done[tile], 1);
-            make_barrier(taken[tile], 4);  // a lane of each warp that stores arrives
+            make_barrier(taken[tile], 4);  // a lane of each warp that stores arrives  //@ takers for 4
         }
         publish_barriers();
     }
     if (warp_of_block == 1)
         allocate_columns(shared->sums);
     fence_before_barrier();
-    __syncthreads();
+    __syncthreads();  //@ meet for __syncthreads
     fence_after_barrier();
     const unsigned sums = shared->sums;
     #include "parts/awaits.cuh"  //@ awaits
@@ -109,7 +111,7 @@ tcgen05(
         #include "tcgen05/store.cuh"
     }
     fence_before_barrier();
-    __syncthreads();
+    __syncthreads();  //@ meet for __syncthreads
     fence_after_barrier();
     if (warp_of_block == 1)
         free_columns(sums);

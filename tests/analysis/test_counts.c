@@ -940,6 +940,9 @@ Test(counts, of_tensor_memory_are_those_of_the_emulator)
         {"tcgen05:bn=32,splits=5", 72, 200, 136, BF16(.batch = 2, .epilogue.has_beta = 1)},
         {"tcgen05:bn=64", 64, 0, 64, BF16(.m.ld = 8)},
         {"tcgen05:bn=64", 100, 75, 133, BF16(.batch = 2)}, /* packed */
+        {"tcgen05:pair=yes,bn=64", 300, 72, 136, BF16()},
+        {"tcgen05:pair=yes,bn=96", 300, 200, 328, BF16(.n.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1, .batch = 2)},
+        {"tcgen05:pair=yes,swap=yes,bn=32,splits=2", 40, 200, 264, BF16(.p.type = TJ_F32)},
         {"tcgen05:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_S8)},
         {"tcgen05:bn=64", 72, 160, 96, WITH(.m.type = TJ_U8, .n.layout = TJ_COL_MAJOR, .p.type = TJ_S8)},
         {"tcgen05:bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32, .n.layout = TJ_COL_MAJOR)},

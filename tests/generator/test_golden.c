@@ -187,6 +187,7 @@ static const golden rows[] = {
      PROBLEM(FIXED(72), FIXED(4096), FIXED(1024), .m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR)},
     {"tcgen05/groups.diff", "tcgen05:bn=256",
      PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 8, 0, 0})},
+    {"tcgen05/pair.diff", "tcgen05:pair=yes,bn=256", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"tcgen05/e4m3.diff", "tcgen05:bn=256",
      PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_E4M3, .n.type = TJ_E5M2, .p.type = TJ_BF16)},
     {"tcgen05/s8.diff", "tcgen05", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},

@@ -43,6 +43,11 @@ Test(tcgen05, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16), "tcgen05:bm=96", "bm is 96: the tensor cores take 64 or 128 rows"},
         {CUBES(256, .m.type = TJ_BF16), "tcgen05:bn=24", "bn is 24: with bm=128 it must be a multiple of 16"},
         {CUBES(256, .m.type = TJ_BF16), "tcgen05:swap=yes,bm=64,bn=24", NULL},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:pair=yes,bn=256,stages=6", NULL}, /* half of N in each block */
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:pair=yes,bn=48", "bn 48: with pair=yes bm is 128, and bn a multiple of 32"},
+        {CUBES(256, .m.type = TJ_BF16), "tcgen05:pair=yes,bm=64", "bm is 64 and bn 128: with pair=yes bm is 128"},
+        {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}), "tcgen05:pair=yes",
+         "groups of rows end within them: use pair=no"},
         {CUBES(256, .m.type = TJ_BF16), "tcgen05:swap=yes,bm=128,bn=24", "bn is 24: with bm=128 it must be a multiple of 16"},
         {CUBES(256, .m.type = TJ_BF16, .rows = {TJ_ROWS_IN_GROUPS, 0, 0, 0, 3, 0, 0}), "tcgen05:swap=yes",
          "rows in groups are rows of P: use swap=no"},

@@ -41,16 +41,18 @@ enum {
 };
 
 static const char *const operand_choices[] = {"none", "m", "n", "both", NULL}, *const swap_choices[] = {"no", "yes", NULL},
+                         *const pair_choices[] = {"no", "yes", NULL},
                          *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* The values that a tuner tries. */
-static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0}, rows_tried[] = {64, 128, 0},
+static const int32_t swaps_tried[] = {TJ_WGMMA_AS_P, TJ_WGMMA_SWAPPED, 0},
+                     pairs_tried[] = {TJ_TCGEN05_ALONE, TJ_TCGEN05_PAIR, 0}, rows_tried[] = {64, 128, 0},
                      cols_tried[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 0},
                      splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 12, 16, 0},
                      groups_tried[] = {4, 8, 16, 0}, stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
                      operands_tried[] = {TJ_WGMMA_NONE, TJ_WGMMA_M, TJ_WGMMA_N, TJ_WGMMA_BOTH, 0};
 
-enum { SWAP, BM, BN, SPLITS, STAGES, STORE, GROUP, PACK }; /* in this order: */
+enum { SWAP, PAIR, BM, BN, SPLITS, STAGES, STORE, GROUP, PACK }; /* in this order: */
 
 static const tj_param params[] = {
     {"swap",
@@ -58,6 +60,11 @@ static const tj_param params[] = {
      "for a "
      "P of few rows",
      1, 2, TJ_WGMMA_AS_P, swap_choices, swaps_tried},
+    {"pair",
+     "yes: two blocks multiply together, tiles that lie one above the other: each brings its own rows of M, and one half of "
+     "the "
+     "columns of N",
+     1, 2, TJ_TCGEN05_ALONE, pair_choices, pairs_tried},
     {"bm", "rows of the block tile of P", 64, 128, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 8, 256, 0, NULL, cols_tried},
     TJ_SPLITS(1, splits_tried),
@@ -85,6 +92,7 @@ static const char *const constraints[] = {
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is 64 or 128; BN is a multiple of 16, with swap=yes and a BM of 64 of 8, of integers then 8, 24 or a multiple of 16",
+    "pair=yes: BM is 128, BN a multiple of 32; no groups",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
@@ -156,13 +164,14 @@ tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *co
         .bk = TJ_WGMMA_LINE / bytes,
         .threads = THREADS,
         .wm = v[BM],
-        .cluster_rows = 1,
+        .cluster_rows = v[PAIR] == TJ_TCGEN05_PAIR ? 2 : 1,
         .cluster_cols = 1,
         .parts = 1,
         .slices = 1,
         .planes = 1,
         .finds_groups = tj_is_grouped(view),
         .swapped = v[SWAP] == TJ_WGMMA_SWAPPED,
+        .paired = v[PAIR] == TJ_TCGEN05_PAIR,
         .takes_across = bytes <= 2, /* tf32 would need a swizzle of its own */
         .other_bytes = BARRIERS_BYTES,
         .family = "tcgen05",
@@ -187,7 +196,12 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     const int32_t *const v = config->value;
 
-    return (tj_tile){v[BM], TJ_WGMMA_LINE / tj_facts_of(tj_wgmma_type(problem, TJ_MATRIX_M))->bytes, v[BN], "BM", "BK", "BN"};
+    return (tj_tile){v[BM] * (v[PAIR] == TJ_TCGEN05_PAIR ? 2 : 1),
+                     TJ_WGMMA_LINE / tj_facts_of(tj_wgmma_type(problem, TJ_MATRIX_M))->bytes,
+                     v[BN],
+                     "BM",
+                     "BK",
+                     "BN"};
 }
 
 static tj_problem moved(const tj_problem *view, const tj_config *config)
@@ -233,6 +247,22 @@ static tj_status check_tile(const tj_problem *view, const tj_tcgen05_shape *s, t
     return TJ_OK;
 }
 
+static tj_status check_pair(const tj_problem *view, const tj_tcgen05_shape *s, tj_error *err)
+{
+    if (!s->w.paired)
+        return TJ_OK;
+    if (tj_is_grouped(view))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the tiles of a pair of blocks lie one above the other, and groups of rows end within them: use pair=no");
+    if (s->w.bm != USUAL_ROWS || s->w.bn % 32 != 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "bm is %d and bn %d: with pair=yes bm is %d, and bn a multiple of 32, of which each block brings one half", s->w.bm,
+            s->w.bn, USUAL_ROWS);
+    return TJ_OK;
+}
+
 static tj_status check_room(const tj_problem *view, const tj_tcgen05_shape *s, tj_error *err)
 {
     const int64_t bytes = tj_wgmma_shared_bytes(view, &s->w);
@@ -264,12 +294,12 @@ static int32_t even_columns(const tj_dim *l, int32_t step)
 
 static void settle_tile(const tj_problem *view, int32_t *v)
 {
-    const bool is_low = view->j.mode == TJ_DIM_FIXED && view->j.extent <= TJ_WGMMA_ROWS;
+    const bool is_low = view->j.mode == TJ_DIM_FIXED && view->j.extent <= TJ_WGMMA_ROWS && v[PAIR] != TJ_TCGEN05_PAIR;
 
     if (v[BM] == 0)
         v[BM] = is_low ? TJ_WGMMA_ROWS : USUAL_ROWS;
     if (v[BN] == 0)
-        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, 16) : USUAL_COLS;
+        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, v[PAIR] == TJ_TCGEN05_PAIR ? 32 : 16) : USUAL_COLS;
 }
 
 /* A warp writes what it found in a strip of a row, and in its rows of a column. */
@@ -277,7 +307,7 @@ static tj_reduction_slots slots_of(const tj_problem *view, const tj_tcgen05_shap
 {
     return (tj_reduction_slots){
         .of_row = tj_ceil_div(view->l.extent, s->w.bn) * (s->w.bn / s->strip),
-        .of_col = tj_ceil_div(view->j.extent, s->w.bm) * 4,
+        .of_col = tj_ceil_div(view->j.extent, s->w.bm * s->w.cluster_rows) * s->w.cluster_rows * 4,
         .lane_cols = 4,
         .row_slot = "block_col / STRIP",
         .col_slot = "block_row / BM * 4 + warp",
@@ -304,6 +334,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     status = tj_wgmma_check_swap(view, &s.w, err);
     if (status == TJ_OK)
         status = check_tile(view, &s, err);
+    if (status == TJ_OK)
+        status = check_pair(view, &s, err);
     if (status != TJ_OK)
         return status;
     if (v[PACK] == 0)
@@ -354,7 +386,9 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            tj_wgmma_check_operand(view, &s.w, true, NULL) != TJ_OK ||
            tj_wgmma_check_operand(view, &s.w, false, NULL) != TJ_OK || (s.w.swapped && view->l.extent > MOST_SWAPPED_ROWS) ||
            (known > BM && s.w.bm > 64 && s.w.bm - 64 >= view->j.extent) ||
-           (known > BN && (check_tile(view, &s, NULL) != TJ_OK || (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
+           (known > PAIR && s.w.paired && view->j.extent <= USUAL_ROWS) ||
+           (known > BN && (check_tile(view, &s, NULL) != TJ_OK || check_pair(view, &s, NULL) != TJ_OK ||
+                           (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
            (known > SPLITS && s.w.splits > 1 &&
             (tiles * s.w.splits > FULL_GPU || view->k.extent < (int64_t)s.w.splits * 4 * s.w.bk)) ||
            (known > STAGES && s.w.stages > 0 && check_room(view, &s, NULL) != TJ_OK);
@@ -380,7 +414,7 @@ static void describe_product(const tj_problem *view, const tj_tcgen05_shape *s, 
 
     while (s->strip % load != 0)
         load /= 2;
-    (void)snprintf(text, sizeof text, "tcgen05.mma.cta_group::1.kind::%s", m->kind);
+    (void)snprintf(text, sizeof text, "tcgen05.mma.cta_group::%d.kind::%s", s->w.paired ? 2 : 1, m->kind);
     tj_template_set(fill, "mma_name", text);
     tj_template_set_int(fill, "SUM_TYPE", whole ? 2 : 1);
     tj_template_set(fill, "sum_type_name", tj_type_get_facts(tj_sum_type(view))->name);
@@ -408,19 +442,49 @@ static bool walks_products(const tj_problem *view, const tj_tcgen05_shape *s)
     return view->batch != 1 && s->w.splits <= 1;
 }
 
+/* Describe the two blocks of a pair, or one that is alone. */
+static void describe_pair(const tj_tcgen05_shape *s, tj_template_params *fill, tj_launch_form *form)
+{
+    const bool paired = s->w.paired;
+
+    if (paired) {
+        tj_step_product(form)->cluster[0] = 2;
+        form->needs |= TJ_FEATURE_CLUSTER;
+    }
+    tj_template_set_flag(fill, "clusters", paired);
+    tj_template_set(fill, "half_of_n", paired ? "tcgen05/half_of_n.cuh" : "");
+    tj_template_set(fill, "arrivals_of_products", paired ? "tcgen05/pair.cuh" : "tcgen05/arrive.cuh");
+    tj_template_set(fill, "cta_group", paired ? "cta_group::2" : "cta_group::1");
+    tj_template_set(fill, "rows_of_product", paired ? "2 * BM" : "BM");
+    tj_template_set(fill, "m_edge", "BM");
+    tj_template_set(fill, "n_edge", paired ? "(BN / 2)" : "BN");
+    tj_template_set(fill, "m_copy", paired ? "copy_box_of_pair" : "copy_box");
+    tj_template_set(fill, "n_copy", paired ? "copy_box_of_pair" : "copy_box");
+    tj_template_set(fill, "expect", paired ? "arrive_at_first_and_expect" : "arrive_and_expect");
+    tj_template_set(fill, "take", paired ? "arrive_at_first" : "arrive");
+    tj_template_set(fill, "elects", paired ? "rank == 0 && is_elected()" : "is_elected()");
+    tj_template_set(fill, "arrivals", paired ? "2" : "1");
+    tj_template_set(fill, "takers", paired ? "8" : "4");
+    tj_template_set(fill, "meet", paired ? "meet_in_cluster" : "__syncthreads");
+    tj_template_set(fill, "first_brought", paired ? "blockIdx.x / 2" : "blockIdx.x");
+    tj_template_set(fill, "next_brought", paired ? "gridDim.x / 2" : "gridDim.x");
+}
+
 /* Describe which tiles a block walks, and how one is brought. */
 static void describe_walk(const tj_problem *view, const tj_tcgen05_shape *s, tj_template_params *fill)
 {
     const bool has_groups = tj_is_grouped(view), walks = walks_products(view, s);
 
-    tj_template_set(fill, "place", has_groups ? "wgmma/place_in_group.cuh" : "wgmma/place.cuh");
+    tj_template_set(fill, "place",
+                    has_groups    ? "wgmma/place_in_group.cuh"
+                    : s->w.paired ? "tcgen05/place_in_pair.cuh"
+                                  : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale", walks ? "" : !has_groups ? "parts/scale.cuh" : "wgmma/all_scales.cuh");
     tj_template_set_flag(fill, "walks_products", walks);
     tj_template_set(fill, "tiles", walks ? "batch * rows * cols" : "rows * cols");
     tj_template_set(fill, "bring", has_groups ? "wgmma/bring_in_groups.cuh" : "wgmma/bring.cuh");
-    tj_template_set(fill, "first_brought", "blockIdx.x");
-    tj_template_set(fill, "next_brought", "gridDim.x");
+
     tj_template_set(fill, "first_k", s->w.splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set(fill, "round_k", "BK");
     tj_template_set(fill, "phases_of", "BK");
@@ -429,8 +493,7 @@ static void describe_walk(const tj_problem *view, const tj_tcgen05_shape *s, tj_
     tj_template_set(fill, "brought", "sizeof(phase_t)");
     tj_template_set(fill, "came", "full");
     tj_template_set(fill, "when_full", "its tiles have come");
-    tj_template_set(fill, "m_copy", "copy_box");
-    tj_template_set(fill, "n_copy", "copy_box");
+
     tj_template_set(fill, "line_t", tj_template_get(fill, "m_t"));
     tj_template_set(fill, "kept", "");
     tj_template_set(fill, "MULTIPLIERS", "");
@@ -464,6 +527,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     tj_wgmma_describe_map(view, &s.w, &pack, true, fill, form);
     tj_wgmma_describe_map(view, &s.w, &pack, false, fill, form);
+    describe_pair(&s, fill, form);
     if (!fill)
         return NULL;
     tj_maps_describe(view, tj_step_product(form), "full", fill);

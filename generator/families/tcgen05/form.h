@@ -7,6 +7,8 @@
 
 #include "families/wgmma/form.h"
 
+enum { TJ_TCGEN05_ALONE = 1, TJ_TCGEN05_PAIR = 2 };
+
 /** The parameters by name, and numbers derived from them and from the types of M and N. */
 typedef struct tj_tcgen05_shape {
     tj_wgmma_shape w; /* the tiles of the ring, and the warps that store P as a warpgroup of wgmma does */

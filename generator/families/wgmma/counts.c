@@ -35,7 +35,7 @@ static void count_boxes_of(const tj_problem *view, const tj_wgmma_shape *s, bool
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const int32_t across = is_m ? s->bm : s->bn;
+    const int32_t across = is_m ? s->bm : s->paired ? s->bn / 2 : s->bn;
     const tj_boxes boxes = {
         .element_bytes = tj_facts_of(x->type)->bytes,
         .width = lines.width.extent,
@@ -324,8 +324,7 @@ void tj_wgmma_count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_
     }
 }
 
-/* Return the tiles. A cluster has all its blocks, even where the last of them have tiles outside P. */
-static int64_t fill_clusters(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
+int64_t tj_wgmma_fill_clusters(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
 {
     counts->row_blocks = tj_ceil_div(counts->row_blocks, s->cluster_rows) * s->cluster_rows;
     counts->col_blocks = tj_ceil_div(counts->col_blocks, s->cluster_cols) * s->cluster_cols;
@@ -357,7 +356,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_problem packed = tj_pack_moved(view, &pack);
     const bool is_alone = s.cluster_rows * s.cluster_cols * s.parts == 1;
-    const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = fill_clusters(view, &s, counts),
+    const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = tj_wgmma_fill_clusters(view, &s, counts),
                   tile_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, s.splits * s.parts);
     const int64_t tile = (int64_t)s.bm * s.bn;

@@ -347,7 +347,10 @@ static bool packs_transposed(const tj_problem *view, const tj_wgmma_shape *s, bo
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
-    const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes, bytes = s->bk * s->weight_bits / 8;
+    const int32_t across = is_m        ? s->bm
+                           : s->paired ? s->bn / 2
+                                       : s->bn,
+                  line = TJ_WGMMA_LINE / s->element_bytes, bytes = s->bk * s->weight_bits / 8;
     const bool along_k = lies_along_k(view, is_m) || packs_transposed(view, s, is_m) || transposes(s, is_m);
 
     if (is_m && s->planes > 1 && !along_k)
@@ -1657,6 +1660,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "GROUP", s.group);
     tj_template_set(fill, "rows_above", "top * 32");
     tj_template_set(fill, "sum_barriers", "");
+    tj_template_set(fill, "m_edge", "BM");
+    tj_template_set(fill, "n_edge", "BN");
+    tj_template_set(fill, "half_of_n", "");
+    tj_template_set(fill, "expect", "arrive_and_expect");
     tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
     tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
     tj_template_set(fill, "first_col", "thread_col");

@@ -48,6 +48,7 @@ typedef struct tj_wgmma_shape {
     bool gathers;                       /* threads copy rows of M, which an index gathers */
     bool divides_k;                     /* each tile has the k of its group, beyond whose end threads clear what was copied */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
+    bool paired;                        /* the two blocks of a cluster have one half of the columns of N each */
     bool takes_across;                  /* elements of one byte or four may lie across k, too */
     int32_t other_bytes;                /* of shared memory of a block, beyond those of its ring and what it stores */
     const char *family;                 /* which has tiles like these, and stores P as this one does: wgmma or tcgen05 */
@@ -175,6 +176,9 @@ void tj_wgmma_describe_map(const tj_problem *view, const tj_wgmma_shape *s, cons
                            tj_template_params *fill, tj_launch_form *form);
 void tj_wgmma_describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form);
 void tj_wgmma_describe_edges(const tj_problem *view, tj_checks checks, int32_t slice, tj_template_params *fill);
+
+/** Return the tiles, all blocks of a cluster included, even where the last of them have tiles outside P. */
+int64_t tj_wgmma_fill_clusters(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts);
 
 /** Count the copies of both operands' tiles, as they are after packing; and all traffic of P. */
 void tj_wgmma_count_boxes(const tj_problem *packed, const tj_wgmma_shape *s, tj_counts *counts);
