@@ -159,7 +159,7 @@ static inline double complex fake_number(const fake_copy *of, int op, int64_t ro
     const double re = tj_read_number(fake_part_type(of->type), of->bytes, place),
                  im = tj_read_number(fake_part_type(of->type), of->bytes, place + 1);
 
-    return op == 2 ? CMPLX(re, -im) : CMPLX(re, im);
+    return op == 2 ? re - im * I : re + im * I;
 }
 
 static inline void fake_set(fake_copy *of, int64_t row, int64_t col, double complex value)
