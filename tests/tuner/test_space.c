@@ -258,6 +258,35 @@ Test(space, has_what_is_packed_first)
     }
 }
 
+/* Devices without tensor memory have neither these configs nor other choices than before; of those that have it, one lacks integers. */
+Test(space, has_tensor_memory_where_the_device_has_it)
+{
+    static const struct {
+        const char *target;
+        int has_it, of_integers;
+    } rows[] = {{"sm_75", 0, 0},  {"sm_80", 0, 0},  {"sm_86", 0, 0},  {"sm_89", 0, 0},  {"sm_90", 0, 0},
+                {"sm_100", 1, 1}, {"sm_103", 1, 0}, {"sm_110", 1, 1}, {"sm_120", 0, 0}, {"sm_121", 0, 0}};
+    const tj_family *const family = tj_family_find("tcgen05");
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int of_integers = 0; of_integers < 2; of_integers++) {
+            tj_problem problem = f32(4096, 4096, 4096);
+            tj_device_facts device = TJ_DEVICE_FACTS_INIT;
+            const int expected = of_integers ? rows[i].of_integers : rows[i].has_it;
+            tj_config config;
+            tj_space *space;
+            tj_error err;
+
+            problem.m.type = of_integers ? TJ_S8 : TJ_BF16;
+            cr_assert(eq(int, tj_device_named(rows[i].target, &device, &err), TJ_OK), "%s", err.message);
+            cr_assert(eq(int, tj_space_create(&problem, &device, family, &space, &err), TJ_OK), "%s", err.message);
+            cr_expect(eq(int, tj_space_next(space, &config), expected), "%s", rows[i].target);
+            tj_space_free(space);
+            cr_assert(eq(int, tj_choose(NULL, &problem, &device, &config, NULL, &err), TJ_OK), "%s", err.message);
+            cr_expect(expected ? of_integers || config.family == family : config.family != family, "%s", rows[i].target);
+        }
+}
+
 Test(space, holds_what_was_fastest)
 {
     static const struct {
