@@ -17,9 +17,9 @@
 /* tier: change; run: emulator/space_sm_89 texts 16x160x24:e4m3 9x300x20:f32_fp8 13x32x16:e5m2; env: CUDA_EMULATOR_DEVICES=sm_89; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75_u8 texts 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: only; cost: 100 */
 /* tier: change; run: emulator/space_tcgen05 texts tcgen05 16x72x24:bf16:every 136x72x24:bf16:ccr 16x72x24:tf32 32x160x48:e4m3:half 32x160x48:s8:half; env: CUDA_EMULATOR_DEVICES=sm_100; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_tcgen05_drawn 60 1 tcgen05 small; env: CUDA_EMULATOR_DEVICES=sm_100; cost: 100 */
+/* tier: change; run: emulator/space_tcgen05_drawn 60 1 tcgen05 small; env: CUDA_EMULATOR_DEVICES=sm_100, CUDA_EMULATOR_SEED=1; cost: 100 */
 /* tier: nightly; run: emulator/space_tcgen05_all all tcgen05 16x72x24:f16:every 200x136x72:bf16:half 16x72x24:tf32:every 32x160x48:e5m2:every 32x160x48:u8:every 32x160x48:f32_fp8:half; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100 */
-/* tier: nightly; run: emulator/space_tcgen05_drawn_2 2000 2 tcgen05 small; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100 */
+/* tier: nightly; run: emulator/space_tcgen05_drawn_2 2000 2 tcgen05 small; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100, CUDA_EMULATOR_SEED=2 */
 /* tier: nightly; run: emulator/space_drawn_1 120 1 small; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/space_drawn_2 120 2 small; sanitizers: never (minutes of numbers) */
 /* tier: nightly; run: emulator/space_all_s8 all 13x32x16:s8; sanitizers: never (minutes of numbers) */
@@ -40,6 +40,8 @@
  * first line, and BLOCKS, which PTX holds only in a directive to ptxas (tests/compile/test_compile_targets.c). It also ignores the
  * excess of a number over the problem: STAGES above the phases of k plus one, of which the rest stays empty, and GROUP above the
  * blocks of P along either side. That holds if a block computes one tile, so walk only small problems.
+ *
+ * With a seed, the emulator's tensor memory is allocated from any column on, as if other blocks had some.
  *
  * On the emulator a change walks all sources of small problems, for each type and each layout of M and N. Their tiles are small:
  * for mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
