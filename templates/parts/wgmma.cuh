@@ -20,6 +20,7 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
 }
 
 #include "parts/moved.cuh"
+#include "parts/of_warp.cuh"
 // Sums, and what shared memory holds, are the tensor cores' from here on.
 __device__ __forceinline__ void begin_products()
 {

@@ -21,7 +21,13 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
     return SWIZZLED_BY_128 | OF_BLACKWELL | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
 }
 
-#include "parts/moved.cuh"
+// The descriptor of what begins so many bytes later. Its upper half stays: ptxas has lost it in sums of 64 bits.
+__device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
+{
+    return (descriptor & 0xffffffff00000000ULL) | (static_cast<unsigned>(descriptor) + bytes / 16);
+}
+
+#include "parts/of_warp.cuh"
 // One lane of the warp, the same in all of them.
 __device__ __forceinline__ bool is_elected()
 {

@@ -186,10 +186,10 @@ __device__ __forceinline__ unsigned long long descriptor(const void *tile, int f
     return SWIZZLED_BY_128 | OF_BLACKWELL | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
 }
 
-// The descriptor of what begins so many bytes later.
+// The descriptor of what begins so many bytes later. Its upper half stays: ptxas has lost it in sums of 64 bits.
 __device__ __forceinline__ unsigned long long moved(unsigned long long descriptor, unsigned bytes)
 {
-    return descriptor + bytes / 16;
+    return (descriptor & 0xffffffff00000000ULL) | (static_cast<unsigned>(descriptor) + bytes / 16);
 }
 
 // Broadcast a warp-uniform value from lane 0, so that the compiler computes descriptors once for the warp, not in each thread.
