@@ -34,6 +34,7 @@ tj_expect_constants tj_expect_constant = {
     .other_device = 1.2,
     .other_type = 0.17,
     .other_layout = 1.1,
+    .other_triangle = 0.55,
 };
 
 static const double FARTHEST = 6; /* doublings of extents, in all, beyond which a problem says nothing */
@@ -135,8 +136,8 @@ double tj_problem_difference(const tj_problem *a, const tj_problem *b)
            (a->batch == b->batch ? 0 : doublings(a->batch, b->batch)) +
            (tj_group_count(a) == tj_group_count(b) ? 0 : doublings(tj_group_count(a), tj_group_count(b))) +
            0.1 * (a->epilogue.has_beta != b->epilogue.has_beta) +
-           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) +
-           c->other_type * (tj_is_symmetric(a) != tj_is_symmetric(b)) + c->other_layout * (a->n.layout != b->n.layout) +
+           c->other_type * (a->m.type != b->m.type || scales_differ(a, b)) + c->other_layout * (a->n.layout != b->n.layout) +
+           c->other_triangle * (tj_is_symmetric(a) != tj_is_symmetric(b)) +
            c->other_device * (a->multiprocessors != b->multiprocessors);
 }
 
@@ -218,6 +219,14 @@ static bool is_this_device(const tj_device_facts *here, const tj_device_facts *t
     return strcmp(here->name, there->name) == 0 && here->sm_count == there->sm_count;
 }
 
+/* Return how unlike a measured problem is. One triangle says nothing about all of P, which has trials enough of its own. */
+static double distance_from(const tj_request *request, const tj_problem *measured)
+{
+    return tj_is_symmetric(measured) && !tj_is_symmetric(&request->problem)
+               ? INFINITY
+               : tj_problem_difference(&request->problem, measured);
+}
+
 static size_t find_near(const tj_records *records, const tj_request *request, const tj_device_facts *device, double left_out,
                         candidate list[MOST_PROBLEMS + 1])
 {
@@ -230,9 +239,8 @@ static size_t find_near(const tj_records *records, const tj_request *request, co
 
         if (record->device.cc_major == device->cc_major && record->device.cc_minor == device->cc_minor)
             offer(list, &count, left_out, elsewhere,
-                  (candidate){.distance = tj_problem_difference(&request->problem, &record->problem),
-                              .problem = &record->problem,
-                              .record = record});
+                  (candidate){
+                      .distance = distance_from(request, &record->problem), .problem = &record->problem, .record = record});
     }
     for (size_t t = 0; tj_records_table(records, t); t++) {
         const tj_trials *table = tj_records_table(records, t);
@@ -244,7 +252,7 @@ static size_t find_near(const tj_records *records, const tj_request *request, co
             continue;
         for (size_t i = 0; (of = tj_trials_at(table, i)); i++)
             offer(list, &count, left_out, elsewhere,
-                  (candidate){.distance = tj_problem_difference(&request->problem, &of->problem),
+                  (candidate){.distance = distance_from(request, &of->problem),
                               .problem = &of->problem,
                               .device = there,
                               .measured = of});

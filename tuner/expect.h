@@ -61,6 +61,7 @@ typedef struct tj_expect_constants {
         tail; /* and for each doubling of the work on zero fill, and of the share that the last wave of blocks leaves idle */
     double far_level, far_family, far_place;       /* distances at which these correlations have fallen to 1 / e */
     double other_device, other_type, other_layout; /* count as so many doublings of an extent */
+    double other_triangle;                         /* of one triangle and all of P; not fitted */
 } tj_expect_constants;
 
 extern tj_expect_constants tj_expect_constant;

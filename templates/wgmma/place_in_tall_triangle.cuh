@@ -7,7 +7,8 @@
 //     b c d .
 //     b c d o
 const int side = (j + BM - 1) / BM, whole = side * side, rows = side, cols = side + 1;
-const int jobs = whole + (side + 1) / 2;  // a block takes two tiles of one square for a whole one
+// A block takes two tiles of one square for a whole one, unless there is a block for each.
+const int share = gridDim.x < rows * cols ? 2 : 1, jobs = whole + (side + share - 1) / share;  //@ tiles for rows * cols
 const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
     //@| const int product = tile / (rows * cols);  //@ only walks_products
     //@| tile -= product * rows * cols;  //@ only walks_products
@@ -27,12 +28,12 @@ const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
 // The first tile of a job, and the way from a tile to the next one of this block.
 const auto tile_of = [&](int job) {
     const int place = job % jobs;
-    return job / jobs * (rows * cols) + (place < whole ? place : 2 * place - whole);
+    return job / jobs * (rows * cols) + (place < whole ? place : whole + (place - whole) * share);
 };
 const auto step_from = [&](int tile) {
     const int place = tile % (rows * cols);
-    if (place >= whole && (place - whole) % 2 == 0 && place + 1 < rows * cols)
+    if (place >= whole && (place - whole) % share < share - 1 && place + 1 < rows * cols)
         return 1;
-    const int job = tile / (rows * cols) * jobs + (place < whole ? place : (place + whole) / 2);
+    const int job = tile / (rows * cols) * jobs + (place < whole ? place : whole + (place - whole) / share);
     return tile_of(job + static_cast<int>(gridDim.x)) - tile;
 };

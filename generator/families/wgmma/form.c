@@ -1038,18 +1038,6 @@ static bool may_gain_by_pairs(const tj_problem *view, const tj_wgmma_shape *s)
 }
 
 /*
- * May blocks gain that share the k of a tile? One triangle has few tiles, and those of 128x128 read half as much as four of 64x64: if
- * each has two blocks or four of its own, they fill the multiprocessors.
- */
-static bool may_gain_by_parts(const tj_problem *view, const tj_wgmma_shape *s, size_t known)
-{
-    const int64_t side = tj_ceil_div(view->j.extent, s->bm),
-                  tiles = side * (side + 1) / 2 * (view->batch > 1 ? view->batch : 1);
-
-    return tj_is_symmetric(view) && s->parts > 1 && (known <= BN || 2 * tiles * s->parts <= FULL_GPU);
-}
-
-/*
  * Tiles that are not swapped gain nothing from these, but for few rows of P: 128x5120x5120 has a tile of 64x80 for each of 128
  * multiprocessors, which are kept waiting by what each of them has to bring. Lines of N across k hold 64 columns or more.
  * Where columns have scales in blocks, each 16 or 32 columns of some tiles take a product of scales, which costs more than it
@@ -1059,7 +1047,7 @@ static bool is_too_fine(const tj_problem *view, const tj_wgmma_shape *s, size_t 
 {
     const bool takes_steps = view->j.extent <= MOST_SWAPPED_ROWS && tj_wgmma_tile_of(view, s, false).along_k;
 
-    return (known > CLUSTER && cluster_of(s) > (may_gain_by_pairs(view, s) ? 2 : 1) && !may_gain_by_parts(view, s, known)) ||
+    return (known > CLUSTER && cluster_of(s) > (may_gain_by_pairs(view, s) ? 2 : 1)) ||
            (known > BN && s->bn > 16 && s->bn < 112 && s->bn % 32 != 0 && !takes_steps) ||
            (known > STAGES && s->stages > USUAL_STAGES) ||
            (known > BN && s->scales_parts && !s->scales_cols && s->bn > 128 && s->bn % 64 != 0);
