@@ -2,7 +2,7 @@
 __device__ __forceinline__ unsigned first_address(const barrier_t &barrier)
 {
     unsigned there;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"(shared_address(&barrier)));
+    asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"(shared_address(&barrier)));
     return there;
 }
 
