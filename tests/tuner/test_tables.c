@@ -426,7 +426,7 @@ Test(tables, that_ship_make_better_choices_than_the_model_alone)
         tj_trials_free(trials[f]);
 }
 
-/* Trials of one triangle are read as such, and come before those of all of P, which say something about it too. */
+/* Trials of one triangle are read as such. They are evidence for other triangles, and none for all of P. */
 Test(tables, tell_one_triangle_from_all_of_p)
 {
     static const char lines[] =
@@ -438,6 +438,9 @@ Test(tables, tell_one_triangle_from_all_of_p)
     tj_trials *const trials = added(text), *table;
     char *const print = printed(trials);
     const tj_measured_problem *read;
+    tj_records *const records = tj_records_create();
+    tj_expectation *e;
+    tj_request request;
 
     cr_assert(eq(int, tj_trials_parse(print, &table, &err), TJ_OK), "%s", err.message);
     read = tj_trials_at(table, 0);
@@ -448,6 +451,17 @@ Test(tables, tell_one_triangle_from_all_of_p)
               isfinite(tj_problem_difference(&triangle, &read->problem)));
     triangle.symmetric = TJ_SYMMETRIC_BOTH;
     cr_expect(eq(dbl, tj_problem_difference(&triangle, &read->problem), 0));
+    cr_assert(eq(int, tj_records_add_trials(records, table, &err), TJ_OK), "%s", err.message);
+    for (int is_triangle = 0; is_triangle < 2; is_triangle++) {
+        triangle = (tj_problem)TJ_PROBLEM_INIT(640, 640, 640, TJ_BF16);
+        triangle.n.layout = TJ_COL_MAJOR;
+        triangle.symmetric = (int8_t)(is_triangle ? TJ_SYMMETRIC_BOTH : TJ_SYMMETRIC_NOT);
+        cr_assert(eq(int, tj_request_make(&triangle, &request, &err), TJ_OK), "%s", err.message);
+        e = tj_expect_learn(records, &request, &device, TJ_LEAVE_NONE_OUT);
+        cr_expect(eq(int, e != NULL, is_triangle));
+        tj_expectation_free(e);
+    }
+    tj_records_free(records);
     tj_trials_free(trials);
     tj_trials_free(table);
     free(print);
