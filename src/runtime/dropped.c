@@ -11,18 +11,27 @@
  */
 enum { INSTRUCTION_BYTES = 16, FIRST_GMMA = 0x9f0, LAST_GMMA = 0x9f5, M_IN_REGISTERS = 0x400, NO_REGISTER = 0xff };
 
-static bool has_dropped(const unsigned char *code, size_t bytes)
+static bool is_dropped(const unsigned char *instruction)
 {
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
-        const int operation = (code[at] | (code[at + 1] & 0xf) << 8) & ~M_IN_REGISTERS;
+    const int operation = tj_cubin_operation(instruction) & ~M_IN_REGISTERS;
 
-        if (operation >= FIRST_GMMA && operation <= LAST_GMMA && code[at + 2] == NO_REGISTER)
-            return true;
-    }
-    return false;
+    return operation >= FIRST_GMMA && operation <= LAST_GMMA && instruction[2] == NO_REGISTER;
 }
 
 bool tj_cubin_drops_products(const void *cubin, size_t bytes)
+{
+    return tj_cubin_has(cubin, bytes, is_dropped);
+}
+
+static bool has(const unsigned char *code, size_t bytes, tj_cubin_test is_one)
+{
+    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES)
+        if (is_one(code + at))
+            return true;
+    return false;
+}
+
+bool tj_cubin_has(const void *cubin, size_t bytes, tj_cubin_test is_one)
 {
     const unsigned char *const file = cubin;
     Elf64_Ehdr head;
@@ -40,7 +49,7 @@ bool tj_cubin_drops_products(const void *cubin, size_t bytes)
             return false;
         memcpy(&section, file + at, sizeof section);
         if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_EXECINSTR && section.sh_offset <= bytes &&
-            section.sh_size <= bytes - section.sh_offset && has_dropped(file + section.sh_offset, section.sh_size))
+            section.sh_size <= bytes - section.sh_offset && has(file + section.sh_offset, section.sh_size, is_one))
             return true;
     }
     return false;

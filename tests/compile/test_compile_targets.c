@@ -79,6 +79,20 @@ static bool has(const char *target, uint32_t features)
     return (tj_target_features(target) & features) == features && compiler_version() >= tj_features_since(features, target);
 }
 
+/* As nvdisasm says: UTCHMMA, UTCQMMA and UTCIMMA, which ask for products in tensor memory. */
+static bool is_product_in_tensor_memory(const unsigned char *instruction)
+{
+    return tj_cubin_operation(instruction) == 0x5ea;
+}
+
+/* HMMA, IMMA, DMMA: products of a warp's registers. */
+static bool is_product_in_registers(const unsigned char *instruction)
+{
+    const int operation = tj_cubin_operation(instruction);
+
+    return operation == 0x23c || operation == 0x237 || operation == 0x23f;
+}
+
 /* Compile one request; what is wrong is in the message. */
 static void compile(const tj_problem *problem, const char *config_text, const char *target, const char *label)
 {
@@ -101,6 +115,14 @@ static void compile(const tj_problem *problem, const char *config_text, const ch
     cr_expect(eq(int, used.spill_stores, 0), "%s for %s spills", label, target);
     cr_expect(strcmp(target, "sm_90a") != 0 || !tj_cubin_drops_products(tj_image_cubin(image, NULL), cubin),
               "%s leaves products out", label);
+    if (strncmp(config_text, "tcgen05", 7) == 0 || (strncmp(config_text, "mma", 3) == 0 && problem->m.type == TJ_BF16)) {
+        const bool in_memory = *config_text == 't';
+
+        cr_expect(eq(int, tj_cubin_has(tj_image_cubin(image, NULL), cubin, is_product_in_tensor_memory), in_memory),
+                  "%s for %s: products in tensor memory", label, target);
+        cr_expect(eq(int, tj_cubin_has(tj_image_cubin(image, NULL), cubin, is_product_in_registers), !in_memory),
+                  "%s for %s: products in registers", label, target);
+    }
     if (problem->k.mode == TJ_DIM_ANY || problem->k.extent > 0) /* without a phase, the compiler drops the tiles */
         cr_expect(eq(i64, (int64_t)used.shared_bytes >= tj_product_step(tj_source_launch(source))->static_shared_bytes, 1),
                   "%s for %s: %d bytes of shared memory", label, target, used.shared_bytes);
