@@ -46,7 +46,7 @@ __device__ __forceinline__ void wait_until_stored()
 }
 
 //@ end
-//@ if p_map or prepares or gathers_m
+//@ if p_map or prepares or gathers_m or scales_products
 // What this thread has written to shared memory is there for the copy engine, and for the tensor cores, too.
 __device__ __forceinline__ void publish_stores()
 {

@@ -67,24 +67,15 @@ __device__ __forceinline__ void fence_after_barrier()
 }
 
 // Types and extents of a product, as the instruction takes them.
-constexpr unsigned SUM_TYPE = 1;  // f32  //@ sum_type_name for f32
+constexpr unsigned SUM_TYPE = 1;  // f32  //@ sum_type_name for f32  //@ only not scales_products
+//@| constexpr unsigned SCALE_TYPE = 1;  // e8m0  //@ scale_type_name for e8m0  //@ only scales_products
 constexpr unsigned M_TYPE = 1;  // bf16  //@ m_type_name for bf16
 constexpr unsigned N_TYPE = 1;  // bf16  //@ n_type_name for bf16
 constexpr unsigned M_ACROSS = 0;  // 1: M lies across k
 constexpr unsigned N_ACROSS = 1;  // 1: N lies across k
-constexpr unsigned PRODUCT = SUM_TYPE << 4 | M_TYPE << 7 | N_TYPE << 10 | M_ACROSS << 15 | N_ACROSS << 16 | BN / 8 << 17 | BM / 16 << 24;  //@ rows_of_product for BM
+constexpr unsigned PRODUCT = SUM_TYPE << 4 | M_TYPE << 7 | N_TYPE << 10 | M_ACROSS << 15 | N_ACROSS << 16 | BN / 8 << 17 | BM / 16 << 24;  //@ rows_of_product for BM  //@ own_field for SUM_TYPE << 4
 
-// adds: to the sums that are there; otherwise they begin with this product.
-__device__ __forceinline__ void multiply(unsigned sums, unsigned long long m, unsigned long long n, bool adds)
-{
-    asm volatile(
-        "{\n"
-        ".reg .pred adds;\n"
-        "setp.ne.b32 adds, %4, 0;\n"
-        "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, adds;\n"  //@ mma_name for tcgen05.mma.cta_group::1.kind::f16
-        "}" ::"r"(sums), "l"(m), "l"(n), "r"(PRODUCT), "r"(static_cast<int>(adds)) : "memory");
-}
-
+#include "tcgen05/multiply_unscaled.cuh"  //@ multiply
 #include "tcgen05/arrive.cuh"  //@ arrivals_of_products
 #include "parts/settle.cuh"
 // Load the sums of 16 rows and LOAD columns. They are there after the wait of load_strip.

@@ -8,9 +8,11 @@ if (is_elected()) {  //@ elects for is_elected()
             const auto m = moved(m_first, stage * sizeof(phase_t)), n = moved(n_first, stage * sizeof(phase_t));
             wait(full[stage], turn);
             fence_after_barrier();
+            //@| copy_scales(sums + 2 * BN, shared->scales[stage]);  //@ only scales_products
 #pragma unroll
             for (int kk = 0; kk < BK; kk += K_STEP)
-                multiply(sums + number % 2 * BN, moved(m, m_offset(0, kk)), moved(n, n_offset(kk)), phase > 0 || kk > 0);
+                multiply(sums + number % 2 * BN, moved(m, m_offset(0, kk)), moved(n, n_offset(kk)), phase > 0 || kk > 0);  //@ only not scales_products
+                //@| multiply(sums + number % 2 * BN, moved(m, m_offset(0, kk)), moved(n, n_offset(kk)), phase > 0 || kk > 0, sums + 2 * BN, kk);  //@ only scales_products
             arrive_with_products(empty[stage]);
             pass(1);
         }

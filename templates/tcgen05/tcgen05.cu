@@ -31,7 +31,7 @@ constexpr int TN = STRIP / 4;  // and in a row
 constexpr int THREADS = 256;
 constexpr int MULTIPLIERS = 1;  // the warpgroup that stores, where wgmma's have multiplied
 constexpr int STAGES = 4;
-constexpr int COLUMNS = 256;  // of tensor memory: twice BN, rounded up to a power of two, and at least 32
+constexpr int COLUMNS = 256;  // of tensor memory: twice BN, rounded up to a power of two, and at least 32  //@ columns_of for twice BN
 constexpr int GROUP = 8;
 constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows high
 constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once
@@ -62,6 +62,7 @@ tcgen05(
     extern __shared__ shared_t shared[];
     phase_t (&tiles)[STAGES] = shared->phase;
     barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
+    //@| barrier_t (&came)[STAGES] = shared->came;  //@ only turns_signs
     barrier_t (&done)[2] = shared->done, (&taken)[2] = shared->taken;
 
     //@ lines derived
@@ -71,6 +72,7 @@ tcgen05(
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(full[stage], 1);  //@ arrivals for 1
+            //@| make_barrier(came[stage], 1);  //@ only turns_signs
             make_barrier(empty[stage], 1);
         }
         for (int tile = 0; tile < 2; ++tile) {
@@ -107,6 +109,10 @@ tcgen05(
         #include "wgmma/bring.cuh"  //@ bring
     } else if (warp_of_block == 1) {
         #include "tcgen05/multiply.cuh"
+    //@ if scales_products
+    //@| } else if (warp_of_block < 4) {
+    //@|     #include "tcgen05/bring_scales.cuh"
+    //@ end
     } else if (warp_of_block >= 4) {
         #include "tcgen05/store.cuh"
     }

@@ -4,7 +4,7 @@
 // Where a product's elements begin in a tile, in bytes: so many rows (columns) from the tile's first, and so many elements along k.
 __device__ constexpr int m_offset(int row, int kk)  //@ only not m_weights
 {
-    return (row * LINE + kk) * sizeof(input_t);  //@ m_t for input_t  //@ only m_along_k
+    return (row * LINE + kk) * sizeof(input_t);  //@ m_place for kk  //@ m_t for input_t  //@ only m_along_k
     //@| return (row / LINE * M_LINES + kk) * 128;  //@ only not m_along_k
 }
 

@@ -28,7 +28,7 @@ int32_t tj_mma_pipe(const tj_problem *view, const tj_mma_shape *s)
     const int32_t type = tj_leading_type(view->m.type, view->n.type);
 
     if (tj_mma_scales_products(s))
-        return tj_mma_is_fp4(view) ? TJ_PIPE_TENSOR_FP4 : TJ_PIPE_TENSOR_MXFP8;
+        return tj_is_fp4(view) ? TJ_PIPE_TENSOR_FP4 : TJ_PIPE_TENSOR_MXFP8;
     if (type == TJ_C64)
         return TJ_PIPE_TENSOR_TF32;
     return type == TJ_F16         ? TJ_PIPE_TENSOR_F16

@@ -126,7 +126,7 @@ tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
                       v[PACK], v[LOAD], v[SLICES], v[SCALES], v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
 
     s.element_bytes = bytes;
-    s.k_step = bytes >= 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes * (tj_mma_is_fp4(view) ? 2 : 1);
+    s.k_step = bytes >= 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes * (tj_is_fp4(view) ? 2 : 1);
     s.slices = s.slices > 0 ? s.slices : 1; /* not settled yet */
     s.slice_k = s.steps * s.k_step;
     s.bk = s.slices * s.slice_k;
@@ -271,7 +271,7 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
         t.bytes = 1;
         t.line /= numbers;
         t.neighbours = along_k ? 1 : 2 * numbers;
-    } else if (tj_mma_is_fp4(view)) {
+    } else if (tj_is_fp4(view)) {
         t.line /= 2;
         t.neighbours = 1;
     } else {
@@ -398,35 +398,11 @@ static const char *mma_type(const tj_problem *view, int32_t type)
     return view->compute == TJ_COMPUTE_TF32 ? "tf32" : tj_facts_of(type)->name;
 }
 
-/* Does the instruction take the scales of M, or of N? k: the elements of k of those of the other, or 0. */
-static bool suits_scale(const tj_problem *view, const tj_scale *scale)
-{
-    if (scale->k == 0)
-        return scale->rows <= 1 && scale->zero == 0;
-    return scale->k == tj_scale_k(view) && scale->zero == 0 &&
-           (scale->type == TJ_E8M0 ? scale->k == 32 : scale->type == TJ_E4M3 && scale->k == 16 && tj_mma_is_fp4(view));
-}
-
-static bool is_even(tj_dim dim)
-{
-    return dim.mode == TJ_DIM_FIXED ? dim.extent % 2 == 0 : dim.multiple_of > 1 && dim.multiple_of % 2 == 0;
-}
-
-/* Can products be multiplied by scales in the instruction, which takes ones where there are none? */
-static bool suits_instruction(const tj_problem *view)
-{
-    const bool are_fp8 = tj_type_is_fp8(view->m.type) && tj_type_is_fp8(view->n.type),
-               are_fp4 = tj_mma_is_fp4(view) && is_even(view->k) && lies_along_k(view, true) && lies_along_k(view, false);
-
-    return (are_fp8 || are_fp4) && suits_scale(view, tj_scale_of(view, TJ_MATRIX_M)) &&
-           suits_scale(view, tj_scale_of(view, TJ_MATRIX_N));
-}
-
 static tj_status check_type(const tj_problem *view, tj_error *err)
 {
     const tj_status status = tj_widen_check(view, "mma", err);
 
-    if (tj_type_is_pair(view->m.type) && tj_type_is_pair(view->n.type) && !suits_instruction(view))
+    if (tj_type_is_pair(view->m.type) && tj_type_is_pair(view->n.type) && !tj_suits_block_scales(view))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "family mma multiplies 4 bits by 4 bits for e2m1, both along k, with an even k and scales of e8m0 for 32 "
@@ -474,8 +450,8 @@ static bool takes_scales(const tj_problem *view)
     const bool are_fp8 =
         tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_M)) && tj_type_is_fp8(tj_widened_type(view, TJ_MATRIX_N));
 
-    if (tj_mma_is_fp4(view))
-        return suits_instruction(view);
+    if (tj_is_fp4(view))
+        return tj_suits_block_scales(view);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_N; which++) {
         const tj_scale *const scale = tj_scale_of(view, which);
 
@@ -631,17 +607,17 @@ static bool is_widened_on_its_way(const tj_problem *view, const tj_mma_shape *s,
 static tj_status check_scales(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     if (!tj_mma_scales_products(s)) {
-        if (!tj_mma_is_fp4(view))
+        if (!tj_is_fp4(view))
             return TJ_OK;
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "M and N are e2m1, which tensor cores multiply with scales=instruction alone: leave scales open");
     }
-    if (!suits_instruction(view))
+    if (!tj_suits_block_scales(view))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "scales=instruction is for 8-bit floats and e2m1, with scales of e8m0 for 32 elements of k (e2m1: also of e4m3 "
             "for 16) or without scales along k, and not for this problem: use scales=sums");
-    if (s->steps % 4 != 0 && !tj_mma_is_fp4(view))
+    if (s->steps % 4 != 0 && !tj_is_fp4(view))
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "steps is %d, and scales=instruction reads the scales of 8-bit floats for four steps at once: use steps=4 or 8",
@@ -649,7 +625,7 @@ static tj_status check_scales(const tj_problem *view, const tj_mma_shape *s, tj_
     if (s->load == TJ_MMA_NEEDED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "scales=instruction is for fragments that are loaded ahead: use load=ahead");
-    if (s->pack != TJ_MMA_PACK_NONE && tj_mma_is_fp4(view))
+    if (s->pack != TJ_MMA_PACK_NONE && tj_is_fp4(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "pack=%s is not for e2m1 by e2m1, whose pairs are read as they lie: use pack=none",
                        pack_choices[s->pack - 1]);
@@ -693,7 +669,7 @@ static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool
     const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * stored_bytes(view, is_m); /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
-    if (tj_mma_is_fp4(view))
+    if (tj_is_fp4(view))
         return false;
     if (holds_pairs(view, is_m) && !tj_mma_keeps_weights(&t)) /* copies to shared memory do not widen pairs */
         return true;
@@ -758,7 +734,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (status != TJ_OK)
         return status;
     if (v[SCALES] == 0)
-        v[SCALES] = tj_mma_is_fp4(view) ? TJ_MMA_SCALES_IN_INSTRUCTION : TJ_MMA_SCALES_OF_SUMS;
+        v[SCALES] = tj_is_fp4(view) ? TJ_MMA_SCALES_IN_INSTRUCTION : TJ_MMA_SCALES_OF_SUMS;
     s = tj_mma_shape_of(view, config);
     for (int edge = BM; edge <= BN; edge++)
         if (v[edge] == 0)
@@ -866,7 +842,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     const int64_t tiles =
         tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
-    if (known <= SCALES && suits_instruction(view)) /* which has fewer sums, and no parts */
+    if (known <= SCALES && tj_suits_block_scales(view)) /* which has fewer sums, and no parts */
         s.scales = TJ_MMA_SCALES_IN_INSTRUCTION;
     return check_type(view, NULL) != TJ_OK || (known > BM && tj_tile_is_oversized(s.bm, TJ_MMA_ROWS, view->j.extent)) ||
            (known > BN && tj_tile_is_oversized(s.bn, TJ_MMA_ROWS, view->l.extent)) ||
@@ -1026,7 +1002,7 @@ static void describe_tile(const tj_problem *view, const tj_problem *as_read, con
 {
     const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
     /* Weights of 4 bits that lie unchanged in shared memory, and e2m1: a stored element has two numbers. */
-    const bool pairs = (tj_mma_keeps_weights(t) && tj_type_is_pair(is_m ? view->m.type : view->n.type)) || tj_mma_is_fp4(view);
+    const bool pairs = (tj_mma_keeps_weights(t) && tj_type_is_pair(is_m ? view->m.type : view->n.type)) || tj_is_fp4(view);
     const bool gathers = is_m && tj_is_gathered(view);
     const struct {
         const char *name;
@@ -1309,7 +1285,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
         (void)snprintf(two, sizeof two, "%sx2", tj_facts_of(tj_widened_type(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N))->name);
         tj_template_set_of(fill, is_m, "m_x2", two);
     }
-    tj_template_set(fill, "mma_shape", tj_mma_is_fp4(view) ? "m16n8k64" : f64 ? "m16n8k8" : shape[s->element_bytes]);
+    tj_template_set(fill, "mma_shape", tj_is_fp4(view) ? "m16n8k64" : f64 ? "m16n8k8" : shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, tj_widened_type(view, TJ_MATRIX_M)));
     tj_template_set(fill, "mma_n", mma_type(view, tj_widened_type(view, TJ_MATRIX_N)));
     tj_template_set(fill, "chunk", f64 ? "4 elements" : "16 bytes");
@@ -1334,7 +1310,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_int(fill, "K_STEP", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, false, fill);
     tj_template_set(fill, "walk_phases", s->load == TJ_MMA_AHEAD ? "parts/walk.cuh" : "mma/walk.cuh");
-    describe_slices(s, tj_mma_is_fp4(view), fill);
+    describe_slices(s, tj_is_fp4(view), fill);
     tj_template_set(fill, "loads_next", tj_mma_walks_evenly(s) ? "else" : "else if (phase + 1 < phases)");
 }
 
@@ -1477,18 +1453,12 @@ static void describe_words(const tj_problem *view, const tj_mma_shape *s, bool i
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_scale *const scale = tj_scale_of(view, which);
     const bool is_along = scale->k > 0, gathers = is_m && tj_is_gathered(view) && is_along;
-    char text[TJ_TEMPLATE_VALUE_BYTES];
 
     tj_template_set_of(fill, is_m, "m_hold_words", is_along ? "mma/hold_words.cuh" : "");
     tj_template_set_of(fill, is_m, "m_read_words", is_along ? "mma/read_words.cuh" : "");
     if (!is_along)
         return;
-    tj_scales_print_read(view, (int)which, "kk / SCALE_K", is_m ? "row" : "col", text);
-    tj_template_set_of(fill, is_m, "m_scale_at", text);
-    tj_template_set_of(fill, is_m, "m_scale_step",
-                       scale->layout != TJ_SCALES_PART_BY_PART ? "1"
-                       : is_m                                  ? "ld_scale_m"
-                                                               : "ld_scale_n");
+    tj_block_scales_describe_read(view, is_m, fill);
     tj_template_set_of(fill, is_m, "m_scales_of", is_m ? "WM > 32 ? WM / 32 : 1" : "WN > 32 ? WN / 32 : 1");
     tj_template_set_of(fill, is_m, "m_line_of_lane",
                        tj_mma_tile_of(view, s, is_m).neighbours == 2 ? "lane / 4 * 2 + lane % 4 / 2 * 16 + lane % 2"
@@ -1509,8 +1479,8 @@ static bool reads_block_scales(const tj_problem *view, const tj_mma_shape *s)
 static void describe_block_scales(const tj_problem *view, const tj_mma_shape *s, bool checks_k, tj_template_params *fill)
 {
     const bool of_m = tj_scales_along_k(view, TJ_MATRIX_M), of_n = tj_scales_along_k(view, TJ_MATRIX_N),
-               is_fp4 = tj_mma_is_fp4(view);
-    const int32_t of_step = tj_mma_scales_of_step(view);
+               is_fp4 = tj_is_fp4(view);
+    const int32_t of_step = tj_block_scales_of_step(view);
     char text[TJ_TEMPLATE_VALUE_BYTES];
 
     for (int is_m = 0; is_m < 2; is_m++)
@@ -1526,7 +1496,7 @@ static void describe_block_scales(const tj_problem *view, const tj_mma_shape *s,
     tj_template_set(fill, "turn_signs", of_step == 4 ? "mma/turn_signs.cuh" : "");
     tj_template_set_int(fill, "SCALES_OF_STEP", of_step);
     tj_template_set_int(fill, "SCALE_WORDS", tj_mma_scale_words(view, s));
-    tj_template_set(fill, "ONES", of_m && of_n ? "" : of_step == 4 ? "0x38383838u" : "0x7f7f7f7fu");
+    tj_template_set(fill, "ONES", of_m && of_n ? "" : tj_block_scales_ones(view));
     (void)snprintf(text, sizeof text, "[c], %s, %s, %s", of_m ? "m_scale[word][r / 2], r % 2" : "ONES, 0",
                    of_n ? "n_scale[word][c / 4], c % 4" : "ONES, 0", of_m || of_n ? "byte" : "0");
     tj_template_set(fill, "by_scales", text);

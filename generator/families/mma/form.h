@@ -6,6 +6,7 @@
 #define TJ_GENERATOR_MMA_H
 
 #include "invariant.h"
+#include "parts/block_scales.h"
 #include "parts/pack.h"
 
 enum { TJ_MMA_ROWS = 16, TJ_MMA_COLS = 8 }; /* of one product of the tensor cores */
@@ -66,30 +67,15 @@ typedef struct tj_mma_tile {
 
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
-/** Are M and N both of e2m1? Tensor cores multiply these only with scales in the instruction. */
-static inline bool tj_mma_is_fp4(const tj_problem *view)
-{
-    return view->m.type == TJ_E2M1 && view->n.type == TJ_E2M1;
-}
-
 static inline bool tj_mma_scales_products(const tj_mma_shape *s)
 {
     return s->scales == TJ_MMA_SCALES_IN_INSTRUCTION;
 }
 
-/**
- * Return the scales that the instruction takes for a row of M or column of N, in one step: 1 of e8m0 for each 32 elements of k, of
- * e2m1 2 of these or 4 of e4m3 for each 16.
- */
-static inline int32_t tj_mma_scales_of_step(const tj_problem *view)
-{
-    return !tj_mma_is_fp4(view) ? 1 : tj_scale_k(view) == 16 ? 4 : 2;
-}
-
 /** Return the words of scales that a lane holds for a row or column of a phase, with scales in the instruction. */
 static inline int32_t tj_mma_scale_words(const tj_problem *view, const tj_mma_shape *s)
 {
-    return s->steps * tj_mma_scales_of_step(view) / 4;
+    return s->steps * tj_block_scales_of_step(view) / 4;
 }
 
 /**

@@ -6,8 +6,10 @@
 #include "form.h"
 
 #include "checked.h"
+#include "parts/block_scales.h"
 #include "parts/lanes.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
@@ -42,7 +44,9 @@ void tj_tcgen05_count(const tj_problem *view, const tj_config *config, tj_counts
     count_addresses(view, &s, counts);
     tile_phases = tj_wgmma_fill_clusters(view, &s.w, counts) * phases;
 
-    counts->pipe = tj_tcgen05_type_of(view, TJ_MATRIX_M)->pipe;
+    counts->pipe = s.words == 0      ? tj_tcgen05_type_of(view, TJ_MATRIX_M)->pipe
+                   : tj_is_fp4(view) ? TJ_PIPE_TENSOR_FP4
+                                     : TJ_PIPE_TENSOR_MXFP8;
     counts->phase = (tj_phase_counts){.depth = s.w.bk, .loads = (int64_t)(s.w.bm + cols) * s.w.bk, .flop = 2 * tile * s.w.bk};
     counts->phases = share.most;
     counts->work[counts->pipe] = 2 * tile_phases * tile * s.w.bk;
@@ -55,9 +59,10 @@ void tj_tcgen05_count(const tj_problem *view, const tj_config *config, tj_counts
     (void)tj_guess_registers(counts, sums + OTHER_REGISTERS, 25, sums, 1, s.w.threads);
     if (phases > 0)
         tj_wgmma_count_boxes(&packed, &s.w, counts);
+    tj_scales_count_along_k(view, tile_phases * s.words * (s.w.bm + s.w.bn), &counts->load_scales);
     tj_pack_count(view, &pack, counts);
     tj_wgmma_count_outputs(view, &s.w, counts);
     /* Copies write to shared memory, and for each product the tensor cores read all rows of M and columns of N that the block has. */
-    counts->work[TJ_PIPE_SHARED] = (counts->async_bytes + tile_phases * (s.w.bm + cols) * s.w.bk * s.w.element_bytes) / TJ_LINE;
+    counts->work[TJ_PIPE_SHARED] = (counts->async_bytes + tile_phases * (s.w.bm + cols) * TJ_WGMMA_LINE) / TJ_LINE;
     counts->barriers = s.w.paired ? 0 : 2 * counts->blocks; /* as if every tile had its own block */
 }

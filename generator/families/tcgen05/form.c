@@ -17,6 +17,7 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
+#include "parts/block_scales.h"
 #include "parts/maps.h"
 #include "parts/quantize.h"
 #include "parts/reductions.h"
@@ -32,6 +33,11 @@ enum {
     TILES = 2,          /* whose sums tensor memory has */
     USUAL_STRIP = 64,
     MOST_LOADED = 64, /* columns of one load */
+    MOST_COLUMNS = 512,
+    SCALERS = 2, /* warps that bring scales */
+    WORD_SCALES = 4,
+    SCALES_ALIGNMENT = 128,
+    BARRIER_BYTES = 8,
     MOST_STAGES = 16,
     USUAL_STAGES = 8,
     USUAL_GROUP = 8,
@@ -93,6 +99,9 @@ static const char *const constraints[] = {
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is 64 or 128; BN is a multiple of 16, with swap=yes and a BM of 64 of 8, of integers then 8, 24 or a multiple of 16",
     "pair=yes: BM is 128, BN a multiple of 32; no groups",
+    "e2m1 by e2m1, along k, with an even k, not packed",
+    "scales along k: of e8m0 for 32 elements of e4m3, e5m2 and e2m1 by the same, of e4m3 for 16 of e2m1",
+    "such scales, and e2m1: BM is 128; the sums of two tiles, and scales, fit the 512 columns of tensor memory",
     "swap=yes: no groups, no pairs of columns in the epilogue",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
@@ -107,6 +116,7 @@ const tj_tcgen05_type *tj_tcgen05_type_of(const tj_problem *view, tj_which which
         {TJ_F32, "tf32", "tf32", 2, TJ_PIPE_TENSOR_TF32, 0},
         {TJ_E4M3, "f8f6f4", "e4m3", 0, TJ_PIPE_TENSOR_FP8, 0},
         {TJ_E5M2, "f8f6f4", "e5m2", 1, TJ_PIPE_TENSOR_FP8, 0},
+        {TJ_E2M1, "mxf4", "e2m1", 1, TJ_PIPE_TENSOR_FP4, 0},
         {TJ_U8, "i8", "u8", 0, TJ_PIPE_TENSOR_S8, TJ_FEATURE_TCGEN05_S8},
         {TJ_S8, "i8", "s8", 1, TJ_PIPE_TENSOR_S8, TJ_FEATURE_TCGEN05_S8},
     };
@@ -135,18 +145,25 @@ static int32_t strip_of(const tj_problem *view, const tj_wgmma_shape *w)
 }
 
 /* Return the columns of tensor memory: a power of two. */
-static int32_t columns_of(int32_t bn)
+static int32_t columns_of(const tj_tcgen05_shape *s)
 {
     int32_t columns = LEAST_COLUMNS;
 
-    while (columns < TILES * bn)
+    while (columns < TILES * s->w.bn + tj_tcgen05_scale_columns(s))
         columns *= 2;
     return columns;
 }
 
+/* Return the elements of k in a phase: those of a line of a tile. */
+static int32_t depth_of(const tj_problem *view)
+{
+    return TJ_WGMMA_LINE / tj_facts_of(tj_wgmma_type(view, TJ_MATRIX_M))->bytes * (tj_is_fp4(view) ? 2 : 1);
+}
+
 tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *config)
 {
-    const int32_t *v = config->value, bytes = tj_facts_of(tj_wgmma_type(view, TJ_MATRIX_M))->bytes;
+    const int32_t *v = config->value, bytes = tj_facts_of(tj_wgmma_type(view, TJ_MATRIX_M))->bytes,
+                  numbers = tj_is_fp4(view) ? 2 : 1;
     const tj_wgmma_shape w = {
         .bm = v[BM],
         .bn = v[BN],
@@ -160,8 +177,9 @@ tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *co
         .pack = v[PACK],
         .transpose = TJ_WGMMA_NONE,
         .element_bytes = bytes,
-        .k_step = STEP_BYTES / bytes,
-        .bk = TJ_WGMMA_LINE / bytes,
+        .numbers = numbers,
+        .k_step = STEP_BYTES / bytes * numbers,
+        .bk = depth_of(view),
         .threads = THREADS,
         .wm = v[BM],
         .cluster_rows = v[PAIR] == TJ_TCGEN05_PAIR ? 2 : 1,
@@ -177,7 +195,16 @@ tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *co
         .family = "tcgen05",
     };
 
-    return (tj_tcgen05_shape){w, v[BN] > 0 ? strip_of(view, &w) : 0, columns_of(v[BN])};
+    tj_tcgen05_shape s = {.w = w, .strip = v[BN] > 0 ? strip_of(view, &w) : 0};
+
+    if (tj_tcgen05_scales_products(view))
+        s.words = w.bk / w.k_step * tj_block_scales_of_step(view) / WORD_SCALES;
+    if (s.words > 0) {
+        s.w.other_bytes += SCALES_ALIGNMENT;
+        s.w.stage_bytes = (int32_t)tj_tcgen05_scale_bytes(&s) + tj_tcgen05_turns_signs(view) * BARRIER_BYTES;
+    }
+    s.columns = columns_of(&s);
+    return s;
 }
 
 static bool is_swapped(const tj_problem *problem, const tj_config *config)
@@ -196,12 +223,7 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     const int32_t *const v = config->value;
 
-    return (tj_tile){v[BM] * (v[PAIR] == TJ_TCGEN05_PAIR ? 2 : 1),
-                     TJ_WGMMA_LINE / tj_facts_of(tj_wgmma_type(problem, TJ_MATRIX_M))->bytes,
-                     v[BN],
-                     "BM",
-                     "BK",
-                     "BN"};
+    return (tj_tile){v[BM] * (v[PAIR] == TJ_TCGEN05_PAIR ? 2 : 1), depth_of(problem), v[BN], "BM", "BK", "BN"};
 }
 
 static tj_problem moved(const tj_problem *view, const tj_config *config)
@@ -210,6 +232,11 @@ static tj_problem moved(const tj_problem *view, const tj_config *config)
     const tj_pack pack = tj_wgmma_pack_of(view, &s.w);
 
     return tj_pack_moved(view, &pack);
+}
+
+static int32_t pack_default(const tj_problem *view, const tj_tcgen05_shape *s)
+{
+    return tj_is_fp4(view) ? TJ_WGMMA_NONE : tj_wgmma_pack_default(view, s->w);
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
@@ -263,6 +290,32 @@ static tj_status check_pair(const tj_problem *view, const tj_tcgen05_shape *s, t
     return TJ_OK;
 }
 
+/* Scales in the instruction multiply 128 rows, and need columns of tensor memory next to the sums. */
+static tj_status check_scales(const tj_problem *view, const tj_tcgen05_shape *s, tj_error *err)
+{
+    if (s->words == 0)
+        return TJ_OK;
+    if (!tj_suits_block_scales(view))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family tcgen05 multiplies by scales in the instruction e2m1 along k, with an even k, and 8-bit floats, with "
+            "scales of e8m0 for 32 elements (e2m1: also of e4m3 for 16) or none: use the family %s",
+            TJ_SAFE_FAMILY->name);
+    if (s->w.pack > TJ_WGMMA_NONE && tj_is_fp4(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "pack=%s is not for e2m1 by e2m1: begin their lines at multiples of 16 bytes, and use pack=none",
+                       operand_choices[s->w.pack - 1]);
+    if (s->w.bm != USUAL_ROWS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: the tensor cores multiply by scales in 128 rows", s->w.bm);
+    if (s->columns > MOST_COLUMNS)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the sums of two tiles of %d columns, and scales in %d more, need %d columns of tensor memory, which has %d: "
+            "use a smaller bn",
+            s->w.bn, tj_tcgen05_scale_columns(s), s->columns, MOST_COLUMNS);
+    return TJ_OK;
+}
+
 static tj_status check_room(const tj_problem *view, const tj_tcgen05_shape *s, tj_error *err)
 {
     const int64_t bytes = tj_wgmma_shared_bytes(view, &s->w);
@@ -297,7 +350,7 @@ static void settle_tile(const tj_problem *view, int32_t *v)
     const bool is_low = view->j.mode == TJ_DIM_FIXED && view->j.extent <= TJ_WGMMA_ROWS && v[PAIR] != TJ_TCGEN05_PAIR;
 
     if (v[BM] == 0)
-        v[BM] = is_low ? TJ_WGMMA_ROWS : USUAL_ROWS;
+        v[BM] = is_low && !tj_tcgen05_scales_products(view) ? TJ_WGMMA_ROWS : USUAL_ROWS;
     if (v[BN] == 0)
         v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, v[PAIR] == TJ_TCGEN05_PAIR ? 32 : 16) : USUAL_COLS;
 }
@@ -336,10 +389,12 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_tile(view, &s, err);
     if (status == TJ_OK)
         status = check_pair(view, &s, err);
+    if (status == TJ_OK)
+        status = check_scales(view, &s, err);
     if (status != TJ_OK)
         return status;
     if (v[PACK] == 0)
-        v[PACK] = s.w.pack = tj_wgmma_pack_default(view, s.w);
+        v[PACK] = s.w.pack = pack_default(view, &s);
     status = tj_wgmma_check_store(view, &s.w, err);
     if (status == TJ_OK && v[STORE] == 0)
         v[STORE] = s.w.store = tj_wgmma_has_boxes(view, &s.w) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
@@ -381,14 +436,14 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         tj_ceil_div(view->j.extent, s.w.bm) * tj_ceil_div(view->l.extent, s.w.bn) * (view->batch > 1 ? view->batch : 1);
 
     if (known <= PACK || s.w.pack == 0)
-        s.w.pack = tj_wgmma_pack_default(view, s.w);
+        s.w.pack = pack_default(view, &s);
     return check_types(view, NULL) != TJ_OK || tj_wgmma_check_swap(view, &s.w, NULL) != TJ_OK ||
            tj_wgmma_check_operand(view, &s.w, true, NULL) != TJ_OK ||
            tj_wgmma_check_operand(view, &s.w, false, NULL) != TJ_OK || (s.w.swapped && view->l.extent > MOST_SWAPPED_ROWS) ||
            (known > BM && s.w.bm > 64 && s.w.bm - 64 >= view->j.extent) ||
            (known > PAIR && s.w.paired && view->j.extent <= USUAL_ROWS) ||
            (known > BN && (check_tile(view, &s, NULL) != TJ_OK || check_pair(view, &s, NULL) != TJ_OK ||
-                           (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
+                           check_scales(view, &s, NULL) != TJ_OK || (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
            (known > SPLITS && s.w.splits > 1 &&
             (tiles * s.w.splits > FULL_GPU || view->k.extent < (int64_t)s.w.splits * 4 * s.w.bk)) ||
            (known > STAGES && s.w.stages > 0 && check_room(view, &s, NULL) != TJ_OK);
@@ -398,7 +453,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_tcgen05_shape s = tj_tcgen05_shape_of(view, config);
 
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.w.pack == tj_wgmma_pack_default(view, s.w) &&
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.w.pack == pack_default(view, &s) &&
            !(s.w.store == TJ_WGMMA_LINES && tj_wgmma_has_boxes(view, &s.w));
 }
 
@@ -414,9 +469,11 @@ static void describe_product(const tj_problem *view, const tj_tcgen05_shape *s, 
 
     while (s->strip % load != 0)
         load /= 2;
-    (void)snprintf(text, sizeof text, "tcgen05.mma.cta_group::%d.kind::%s", s->w.paired ? 2 : 1, m->kind);
-    tj_template_set(fill, "mma_name", text);
-    tj_template_set_int(fill, "SUM_TYPE", whole ? 2 : 1);
+    if (s->words == 0) {
+        (void)snprintf(text, sizeof text, "tcgen05.mma.cta_group::%d.kind::%s", s->w.paired ? 2 : 1, m->kind);
+        tj_template_set(fill, "mma_name", text);
+        tj_template_set_int(fill, "SUM_TYPE", whole ? 2 : 1);
+    }
     tj_template_set(fill, "sum_type_name", tj_type_get_facts(tj_sum_type(view))->name);
     tj_template_set_int(fill, "M_TYPE", m->code);
     tj_template_set(fill, "m_type_name", m->name);
@@ -443,9 +500,11 @@ static bool walks_products(const tj_problem *view, const tj_tcgen05_shape *s)
 }
 
 /* Describe the two blocks of a pair, or one that is alone. */
-static void describe_pair(const tj_tcgen05_shape *s, tj_template_params *fill, tj_launch_form *form)
+static void describe_pair(const tj_problem *view, const tj_tcgen05_shape *s, tj_template_params *fill, tj_launch_form *form)
 {
-    const bool paired = s->w.paired;
+    const bool paired = s->w.paired, turns_signs = tj_tcgen05_turns_signs(view);
+    const bool counts_both = paired && !turns_signs; /* the first block's barriers count the bytes of both */
+    const int32_t of_copies = turns_signs ? 0 : 1, of_scales = s->words > 0 ? SCALERS : 0;
 
     if (paired) {
         tj_step_product(form)->cluster[0] = 2;
@@ -458,12 +517,12 @@ static void describe_pair(const tj_tcgen05_shape *s, tj_template_params *fill, t
     tj_template_set(fill, "rows_of_product", paired ? "2 * BM" : "BM");
     tj_template_set(fill, "m_edge", "BM");
     tj_template_set(fill, "n_edge", paired ? "(BN / 2)" : "BN");
-    tj_template_set(fill, "m_copy", paired ? "copy_box_of_pair" : "copy_box");
-    tj_template_set(fill, "n_copy", paired ? "copy_box_of_pair" : "copy_box");
-    tj_template_set(fill, "expect", paired ? "arrive_at_first_and_expect" : "arrive_and_expect");
+    tj_template_set(fill, "m_copy", counts_both ? "copy_box_of_pair" : "copy_box");
+    tj_template_set(fill, "n_copy", counts_both ? "copy_box_of_pair" : "copy_box");
+    tj_template_set(fill, "expect", counts_both ? "arrive_at_first_and_expect" : "arrive_and_expect");
     tj_template_set(fill, "take", paired ? "arrive_at_first" : "arrive");
     tj_template_set(fill, "elects", paired ? "rank == 0 && is_elected()" : "is_elected()");
-    tj_template_set(fill, "arrivals", paired ? "2" : "1");
+    tj_template_set_int(fill, "arrivals", (paired ? 2 : 1) * (of_copies + of_scales));
     tj_template_set(fill, "takers", paired ? "8" : "4");
     tj_template_set(fill, "meet", paired ? "meet_in_cluster" : "__syncthreads");
     tj_template_set(fill, "first_brought", paired ? "blockIdx.x / 2" : "blockIdx.x");
@@ -491,9 +550,8 @@ static void describe_walk(const tj_problem *view, const tj_tcgen05_shape *s, tj_
     tj_template_set(fill, "k_parts", "SPLITS");
     tj_template_set(fill, "part_of_k", "blockIdx.z % SPLITS");
     tj_template_set(fill, "brought", "sizeof(phase_t)");
-    tj_template_set(fill, "came", "full");
-    tj_template_set(fill, "when_full", "its tiles have come");
-
+    tj_template_set(fill, "came", tj_tcgen05_turns_signs(view) ? "came" : "full");
+    tj_template_set(fill, "when_full", s->words > 0 ? "its tiles and scales have come" : "its tiles have come");
     tj_template_set(fill, "line_t", tj_template_get(fill, "m_t"));
     tj_template_set(fill, "kept", "");
     tj_template_set(fill, "MULTIPLIERS", "");
@@ -527,10 +585,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_widen_describe(view, (tj_widen_copies){0}, tj_widens_weights(view->m.type, view->n.type), fill);
     tj_wgmma_describe_map(view, &s.w, &pack, true, fill, form);
     tj_wgmma_describe_map(view, &s.w, &pack, false, fill, form);
-    describe_pair(&s, fill, form);
+    describe_pair(view, &s, fill, form);
     if (!fill)
         return NULL;
-    tj_maps_describe(view, tj_step_product(form), "full", fill);
+    tj_maps_describe(view, tj_step_product(form), tj_tcgen05_turns_signs(view) ? "came" : "full", fill);
     tj_maps_list_args(view, form->is_swapped, false, s.w.splits <= 1, form->tensor_map[MAP_P].rank > 0 ? MAP_P : -1,
                       tj_step_product(form));
     tj_template_set_int(fill, "BM", s.w.bm);
@@ -546,6 +604,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_walk(view, &s, fill);
     tj_wgmma_describe_edges(view, tj_checks_of(config, form->is_swapped), tj_wgmma_output_of(view, &s.w).slice, fill);
     describe_product(view, &s, fill);
+    tj_tcgen05_describe_scales(view, &s, tj_checks_of(config, form->is_swapped).k, fill);
+    tj_wgmma_describe_pointers(view, tj_step_product_name(tj_step_product(form)), fill);
     return "tcgen05/tcgen05.cu";
 }
 
@@ -554,12 +614,13 @@ const tj_family tj_family_tcgen05 = {
     .summary =
         "Blackwell's tensor cores multiply tiles of shared memory, and keep the sums in tensor memory; blocks walk the tiles "
         "of P",
-    .takes_pairs = TJ_PAIRS_OF_WEIGHTS,
+    .takes_pairs = TJ_PAIRS,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .start = &tj_tcgen05_start,
     .sums_in_registers = true,
+    .takes_scales = tj_tcgen05_takes_scales,
     .takes_groups = true,
     .takes_scattered = true,
     .model = &tj_model_wgmma,

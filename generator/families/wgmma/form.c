@@ -246,6 +246,7 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
                         v[PACK],
                         v[TRANSPOSE],
                         .element_bytes = bytes,
+                        .numbers = 1,
                         .family = "wgmma"};
 
     s.finds_groups = tj_is_grouped(view);
@@ -360,7 +361,7 @@ tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, 
         return (tj_wgmma_tile){bytes / TJ_WGMMA_LINE, across, TJ_WGMMA_LINE / F32_BYTES, TJ_WGMMA_LINE, true, false};
     if (is_m && s->weight_bits > 0)
         return (tj_wgmma_tile){1, across, bytes, bytes, true, false};
-    return along_k ? (tj_wgmma_tile){s->bk / line, across, line, TJ_WGMMA_LINE, true, transposes(s, is_m)}
+    return along_k ? (tj_wgmma_tile){s->bk / s->numbers / line, across, line, TJ_WGMMA_LINE, true, transposes(s, is_m)}
                    : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, TJ_WGMMA_LINE, false, false};
 }
 
@@ -421,7 +422,7 @@ static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t barriers = BARRIERS_BYTES + prepares(s) * BARRIER_BYTES;
 
-    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers) + tj_wgmma_scale_bytes(view, s) +
+    return s->stages * (tj_wgmma_phase_bytes(view, s) + barriers + s->stage_bytes) + tj_wgmma_scale_bytes(view, s) +
            s->multipliers * BARRIER_BYTES + parts_bytes(s) + s->other_bytes;
 }
 
@@ -1244,10 +1245,10 @@ void tj_wgmma_describe_map(const tj_problem *view, const tj_wgmma_shape *s, cons
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const bool weights = is_m && s->weight_bits > 0, in_blocks = t.along_k && t.blocks > 1;
+    const bool weights = is_m && s->weight_bits > 0, pairs = s->numbers > 1, in_blocks = t.along_k && t.blocks > 1;
     const char *const bring = is_m && s->gathers      ? ""
                               : is_m && s->planes > 1 ? (t.along_k ? "wgmma/bring_f32.cuh" : "wgmma/bring_f32_across.cuh")
-                              : weights               ? "wgmma/bring_weights.cuh"
+                              : weights || pairs      ? "wgmma/bring_weights.cuh"
                               : t.squares             ? "wgmma/bring_squares.cuh"
                               : in_blocks             ? "wgmma/bring_blocks_along.cuh"
                               : t.along_k             ? "wgmma/bring_line.cuh"
@@ -1268,8 +1269,10 @@ void tj_wgmma_describe_map(const tj_problem *view, const tj_wgmma_shape *s, cons
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set(fill, is_m ? "m_blocks" : "n_blocks", in_blocks ? "BK / LINE" : "1");
     tj_template_set(fill, is_m ? "m_each_block" : "n_each_block", in_blocks ? "blocks of LINE elements of k" : "one block");
-    if (!is_m)
-        tj_template_set(fill, "n_place", in_blocks ? "(kk / LINE * N_LINES * LINE + kk % LINE)" : "kk");
+    tj_template_set(fill, is_m ? "m_place" : "n_place",
+                    in_blocks && !is_m ? "(kk / LINE * N_LINES * LINE + kk % LINE)"
+                    : pairs            ? "kk / 2"
+                                       : "kk");
     tj_template_set(fill, is_m ? "bring_m" : "bring_n", bring);
 }
 

@@ -32,6 +32,7 @@ enum {
 typedef struct tj_wgmma_shape {
     int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack, transpose;
     int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
+    int32_t numbers;                                /* elements of k in a stored one: two in a byte of e2m1, else 1 */
     int32_t cluster_rows, cluster_cols; /* tiles of a cluster: of one column, which share N, or of one row, with M */
     int32_t parts;                      /* blocks of a cluster that share the k of a tile */
     int32_t slices;                     /* multipliers of weights that share the k of a tile, whose phases they take in turns */
@@ -51,6 +52,7 @@ typedef struct tj_wgmma_shape {
     bool paired;                        /* the two blocks of a cluster have one half of the columns of N each */
     bool takes_across;                  /* elements of one byte or four may lie across k, too */
     int32_t other_bytes;                /* of shared memory of a block, beyond those of its ring and what it stores */
+    int32_t stage_bytes;                /* of shared memory of a stage, beyond those of its tiles and barriers */
     const char *family;                 /* which has tiles like these, and stores P as this one does: wgmma or tcgen05 */
 } tj_wgmma_shape;
 
@@ -141,6 +143,9 @@ int64_t tj_wgmma_scale_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 /** Describe how warps bring scales along k, and how parts are multiplied by them. product: its name in the source. */
 void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, tj_checks checks, const char *product,
                               tj_template_params *fill);
+
+/** Describe pointers to the scales of all products or groups, and to those of a tile's. product: its name in the source. */
+void tj_wgmma_describe_pointers(const tj_problem *view, const char *product, tj_template_params *fill);
 
 /** How P, or the workspace, is written through shared memory. */
 typedef struct tj_wgmma_output {

@@ -155,6 +155,12 @@ static void print_pointers_of_groups(const tj_problem *view, tj_template_params 
     tj_template_take_lines(fill, "those_of_group", &one);
 }
 
+void tj_wgmma_describe_pointers(const tj_problem *view, const char *product, tj_template_params *fill)
+{
+    print_pointers(view, product, fill);
+    print_pointers_of_groups(view, fill);
+}
+
 /* Describe how many scales of M, or of N, a place of the ring has, and how they are brought. */
 static void describe_side(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, bool ends_in_parts,
                           tj_template_params *fill)
@@ -204,8 +210,7 @@ void tj_wgmma_describe_scales(const tj_problem *view, const tj_wgmma_shape *s, t
         tj_template_set_int(fill, "PART", part);
     else
         tj_template_set(fill, "PART", "");
-    print_pointers(view, product, fill);
-    print_pointers_of_groups(view, fill);
+    tj_wgmma_describe_pointers(view, product, fill);
     for (int is_m = 0; is_m < 2 && s->scales_parts; is_m++)
         describe_side(view, s, is_m, parts_at_once(s, s->bk / part) > s->bk / part || (checks.k && part < s->bk), fill);
 }
