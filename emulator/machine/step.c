@@ -99,7 +99,7 @@ static void track(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         defined = emu_defined(warp, &inst->operand[3]) &
                   ((p & emu_defined(warp, &inst->operand[1])) | (~p & emu_defined(warp, &inst->operand[2])));
     } else {
-        for (unsigned i = inst->outputs; i < inst->operands; i++)
+        for (unsigned i = inst->tracking == D_LAST ? inst->operands - 1U : inst->outputs; i < inst->operands; i++)
             defined &= emu_defined(warp, &inst->operand[i]);
     }
     for (unsigned i = 0; i < inst->outputs; i++)

@@ -7,6 +7,7 @@
 #include "declare.h"
 #include "decode.h"
 #include "flow.h"
+#include "halves.h"
 #include "link.h"
 #include "meet.h"
 
@@ -403,6 +404,8 @@ static void parse_body(emu_parser *p, emu_function *f)
     f->insts = m->insts - f->first_inst;
     if (!p->has_failed && (!emu_order_blocks(m, f, p->arena) || !emu_mark_meetings(m, f)))
         emu_no_memory(p);
+    if (!p->has_failed)
+        emu_mark_dropped_halves(m, f);
     for (uint32_t i = 0; i < f->insts && !p->has_failed; i++)
         f->orders_floats |= m->inst[f->first_inst + i].orders_floats;
     if (p->has_failed && p->is_unknown) {

@@ -106,6 +106,7 @@ typedef enum emu_flow {
 
 typedef enum emu_tracking {
     D_ALL,    /* a result is defined if all inputs are */
+    D_LAST,   /* if the last one is */
     D_SELECT, /* the chosen one */
     D_OWN,    /* the executing function sets it */
     D_LATE,   /* likewise; the results come later: tcgen05.ld */

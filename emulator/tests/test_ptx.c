@@ -489,6 +489,31 @@ Test(ptx, what_was_discarded_is_not_read)
 
 #define PAIR(to, low, high) "mov.b64 " to ", {" low ", " high "};\n"
 
+/* Compilers take the upper half of a register so. What nothing has set must not remain in the result. */
+Test(ptx, a_half_that_is_shifted_out_need_not_be_set)
+{
+    static const struct {
+        const char *shift;
+        bool is_found;
+    } rows[] = {
+        {"shr.u64 %d6, %d5, 32;\nmov.b64 {%r10, %r12}, %d6;\n", false},
+        {"shr.u64 %d6, %d5, 48;\nmov.b64 {%r10, %r12}, %d6;\n", false},
+        {"mov.b64 {%r11, %r10}, %d5;\n", false},
+        {"mov.b64 {%r11, %r10}, %d5;\nadd.u32 %r10, %r10, %r11;\n", true},
+        {"shr.u64 %d6, %d5, 31;\nmov.b64 {%r10, %r12}, %d6;\n", true},
+        {"shr.u64 %d6, %d5, 32;\nadd.u64 %d6, %d6, %d5;\nmov.b64 {%r10, %r12}, %d6;\n", true},
+    };
+    char text[2048];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run r;
+
+        snprintf(text, sizeof text, "%s" PAIR("%%d5", "%%r14", "%%r1") "%s%s", HEAD ENTRY, rows[i].shift, DONE);
+        r = run_kernel(text, NULL);
+        cr_expect(eq(u64, r.found.count, rows[i].is_found), "row %zu: %s", i, r.found.first[0].text);
+    }
+}
+
 Test(ptx, two_floats_in_one_register)
 {
     static const row rows[] = {
