@@ -53,6 +53,10 @@ Test(tcgen05, says_which_constraint_does_not_hold)
          "rows in groups are rows of P: use swap=no"},
         {CUBES(256, .m.type = TJ_BF16), "tcgen05:bn=256,stages=8",
          "8 stages of tiles of 128 x 64 and 64 x 256 need 402432 bytes of shared memory, and a block may have 232448"},
+        {CUBES(256, .m.type = TJ_BF16, .symmetric = TJ_SYMMETRIC_BOTH), "tcgen05:bm=64", NULL},
+        {CUBES(256, .m.type = TJ_BF16, .symmetric = TJ_SYMMETRIC_LOWER), "tcgen05:bm=64,bn=128", "make BM and BN equal"},
+        {CUBES(256, .m.type = TJ_BF16, .symmetric = TJ_SYMMETRIC_UPPER), "tcgen05:pair=yes,bm=128",
+         "which pairs of blocks do not have"},
         {CUBES(256, .m.type = TJ_BF16, .epilogue.has_beta = 1), "tcgen05:store=boxes", "store=boxes writes P by a tensor map"},
     };
 

@@ -98,7 +98,8 @@ static const char *const constraints[] = {
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "store=boxes: so it is with P, whose columns are whole 16 bytes; no beta, no splits, no groups",
     "BM is 64 or 128; BN is a multiple of 16, with swap=yes and a BM of 64 of 8, of integers then 8, 24 or a multiple of 16",
-    "pair=yes: BM is 128, BN a multiple of 32; no groups",
+    "pair=yes: BM is 128, BN a multiple of 32; no groups, not one triangle",
+    "one triangle: BM is BN; store=lines or elements",
     "e2m1 by e2m1, along k, with an even k, not packed",
     "scales along k: of e8m0 for 32 elements of e4m3, e5m2 and e2m1 by the same, of e4m3 for 16 of e2m1",
     "such scales, and e2m1: BM is 128; the sums of two tiles, and scales, fit the 512 columns of tensor memory",
@@ -190,6 +191,7 @@ tj_tcgen05_shape tj_tcgen05_shape_of(const tj_problem *view, const tj_config *co
         .finds_groups = tj_is_grouped(view),
         .swapped = v[SWAP] == TJ_WGMMA_SWAPPED,
         .paired = v[PAIR] == TJ_TCGEN05_PAIR,
+        .in_strips = true,
         .takes_across = bytes <= 2, /* tf32 would need a swizzle of its own */
         .other_bytes = BARRIERS_BYTES,
         .family = "tcgen05",
@@ -282,6 +284,10 @@ static tj_status check_pair(const tj_problem *view, const tj_tcgen05_shape *s, t
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "the tiles of a pair of blocks lie one above the other, and groups of rows end within them: use pair=no");
+    if (tj_is_symmetric(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the tiles of one triangle are walked in an order of their own, which pairs of blocks do not have: use "
+                       "pair=no");
     if (s->w.bm != USUAL_ROWS || s->w.bn % 32 != 0)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
@@ -352,7 +358,9 @@ static void settle_tile(const tj_problem *view, int32_t *v)
     if (v[BM] == 0)
         v[BM] = is_low && !tj_tcgen05_scales_products(view) ? TJ_WGMMA_ROWS : USUAL_ROWS;
     if (v[BN] == 0)
-        v[BN] = v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, v[PAIR] == TJ_TCGEN05_PAIR ? 32 : 16) : USUAL_COLS;
+        v[BN] = tj_is_symmetric(view)         ? v[BM]
+                : v[SWAP] == TJ_WGMMA_SWAPPED ? even_columns(&view->l, v[PAIR] == TJ_TCGEN05_PAIR ? 32 : 16)
+                                              : USUAL_COLS;
 }
 
 /* A warp writes what it found in a strip of a row, and in its rows of a column. */
@@ -535,9 +543,10 @@ static void describe_walk(const tj_problem *view, const tj_tcgen05_shape *s, tj_
     const bool has_groups = tj_is_grouped(view), walks = walks_products(view, s);
 
     tj_template_set(fill, "place",
-                    has_groups    ? "wgmma/place_in_group.cuh"
-                    : s->w.paired ? "tcgen05/place_in_pair.cuh"
-                                  : "wgmma/place.cuh");
+                    has_groups              ? "wgmma/place_in_group.cuh"
+                    : s->w.paired           ? "tcgen05/place_in_pair.cuh"
+                    : tj_is_symmetric(view) ? "wgmma/place_in_triangle.cuh"
+                                            : "wgmma/place.cuh");
     tj_template_set(fill, "tile", has_groups ? "wgmma/tile_of_group.cuh" : "wgmma/tile.cuh");
     tj_template_set(fill, "scale", walks ? "" : !has_groups ? "parts/scale.cuh" : "wgmma/all_scales.cuh");
     tj_template_set_flag(fill, "walks_products", walks);
@@ -623,6 +632,7 @@ const tj_family tj_family_tcgen05 = {
     .takes_scales = tj_tcgen05_takes_scales,
     .takes_groups = true,
     .takes_scattered = true,
+    .takes_symmetric = true,
     .model = &tj_model_wgmma,
     .reduces = TJ_REDUCES_BY_WARP,
     .checks_k = true,

@@ -478,7 +478,7 @@ int32_t tj_wgmma_factor_registers(const tj_wgmma_shape *s)
 static bool has_squares_of_p(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return tj_stores_twice(view) && tj_facts_of(view->p.type)->bytes == 2 && s->bn % TJ_WGMMA_ROWS == 0 && s->multipliers < 3 &&
-           (!view->epilogue.has_beta || tj_access_widest(view, TJ_MATRIX_C, 2) == 2) &&
+           !s->in_strips && (!view->epilogue.has_beta || tj_access_widest(view, TJ_MATRIX_C, 2) == 2) &&
            !tj_scales_sum_by_each(view, TJ_MATRIX_M) && !tj_scales_sum_by_each(view, TJ_MATRIX_N);
 }
 

@@ -50,6 +50,7 @@ typedef struct tj_wgmma_shape {
     bool divides_k;                     /* each tile has the k of its group, beyond whose end threads clear what was copied */
     bool swapped;                       /* bm counts columns of P, and the source's P lies column by column */
     bool paired;                        /* the two blocks of a cluster have one half of the columns of N each */
+    bool in_strips;                     /* sums come to registers strip by strip, from tensor memory */
     bool takes_across;                  /* elements of one byte or four may lie across k, too */
     int32_t other_bytes;                /* of shared memory of a block, beyond those of its ring and what it stores */
     int32_t stage_bytes;                /* of shared memory of a stage, beyond those of its tiles and barriers */
