@@ -11,7 +11,7 @@
 /* tier: change; run: emulator/space_e5m2 texts 13x32x16:e5m2:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_u8 texts 16x32x13:u8:half; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_tiles texts 17x40x20:s8 17x40x20:e4m3; sanitizers: nightly (as space_all); cost: 100 */
-/* tier: change; run: emulator/space_c64 texts 5x20x7:c64:half; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_c64 texts 5x20x7:c64:half 5x20x7:c64_tf32:rcr 5x20x7:c64_split:crc 5x20x7:c128:ccr; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_long texts 5x260x4:f32; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75 texts 16x33x15:f16 16x32x8:f16 13x32x16:s8 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_89 texts 16x160x24:e4m3 9x300x20:f32_fp8 13x32x16:e5m2; env: CUDA_EMULATOR_DEVICES=sm_89; sanitizers: nightly (as space_all); cost: 100 */
