@@ -144,8 +144,12 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double step_products = c->chain_fma * 2 * 32 * TJ_SCHEDULERS / product_rate(facts, c, peaks);
     const double step_issue = step_products * ceil(warps / TJ_SCHEDULERS);
     const double product_lone_warp = own->product_lone_warp + own->product_latency / step_products;
-    /* Spread copies let warps drift apart. A phase of complex numbers is long; in c64 a lone block loses by its barriers even so. */
-    const double in_step = c->pieces == 0 || c->element_fma > 1 ? 1 - own->barrier_loss / resident : 1;
+    /*
+     * Spread copies let warps drift apart; complex numbers, whose phases are long, lose in the FP32 cores even so. Tensor cores make
+     * four products of each of their fragments between two barriers.
+     */
+    const double shared_by = resident * (c->mma > 0 ? fmax(1, c->element_fma) : 1);
+    const double in_step = c->pieces == 0 || c->element_fma > 1 ? 1 - own->barrier_loss / shared_by : 1;
     const double slots = own->issue / fetch_slowdown(c) * in_step;
     const double efficiency = slots * taking_turns(warps * resident, own->lone_warp);
     const double of_products = slots * taking_turns(warps * resident, product_lone_warp);

@@ -124,7 +124,8 @@ typedef struct tj_model {
 extern const tj_shared_model tj_model_shared;
 
 /** The rows. A family that has two kinds of kernels has two. */
-#define TJ_MODELS(X) X(textbook) X(simt) X(skinny) X(strip) X(strip_boxes) X(thin) X(mma) X(mma_f64) X(wgmma) X(wgmma_planes)
+#define TJ_MODELS(X) \
+    X(textbook) X(simt) X(skinny) X(strip) X(strip_boxes) X(thin) X(mma) X(mma_f64) X(mma_c64) X(wgmma) X(wgmma_planes)
 
 #define TJ_DECLARE_MODEL(name) extern const tj_model tj_model_##name;
 TJ_MODELS(TJ_DECLARE_MODEL)

@@ -357,8 +357,7 @@ static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, con
 {
     if (tj_mma_pipe(view, s) == TJ_PIPE_TENSOR_FP8)
         return s->wm * s->wn / 128;
-    return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps + (tj_is_complex(view) ? 4 : 0)
-                                                                               : 0;
+    return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 2 * s->steps : 0;
 }
 
 /* Registers of copies: addresses for cp.async; for copies through registers, the elements in flight. */
@@ -468,8 +467,10 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     const bool is_async = m.tile.pass == TJ_MMA_PAST || n.tile.pass == TJ_MMA_PAST;
 
     counts->pipe = tj_mma_pipe(view, &s);
-    if (counts->pipe == TJ_PIPE_TENSOR_F64 || tj_is_complex(view)) /* c64, too, has many products for each fragment */
+    if (counts->pipe == TJ_PIPE_TENSOR_F64)
         counts->model = &tj_model_mma_f64;
+    else if (tj_is_complex(view))
+        counts->model = &tj_model_mma_c64;
     counts->phase =
         (tj_phase_counts){.depth = s.bk,
                           .loads = loads,

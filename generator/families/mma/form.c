@@ -39,6 +39,7 @@
 
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
 enum { ASKED_BYTES = 16 };
+enum { ROUNDED_REGISTERS = 8, SPLIT_REGISTERS = 32 }; /* of elements of c64 on their way to tf32, and of sums of a step */
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
 enum { MOST_TRUNCATED = 128 }; /* products of a sum that may keep 13 bits, as TJ_COMPUTE_F32_FP8 promises */
 enum { ZERO_BYTES = 160 };     /* of the line that fetches a zero point */
@@ -346,9 +347,10 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
                                                                : loads_words(view, s)  ? 2
                                                                                        : 1);
 
+    const int32_t rounded = view->m.type != TJ_C64 ? 0 : tj_mma_splits_c64(view) ? SPLIT_REGISTERS : ROUNDED_REGISTERS;
     const int32_t scales = tj_mma_scales_products(s) ? 2 * tj_mma_scale_words(view, s) * (s->wm + s->wn + WARP) / WARP : 0;
 
-    return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments + scales +
+    return sums + (s->load == TJ_MMA_NEEDED ? 1 : 2) * fragments + scales + rounded +
            (tj_mma_has_float_zeros(view, true) ? s->wn / 2 : 0) + (tj_mma_has_float_zeros(view, false) ? s->wm / 4 : 0);
 }
 
@@ -685,19 +687,22 @@ static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
 }
 
 /*
+ * On an H200 c128 took 1.2 times as long at 4096^3 with fragments that are loaded when needed, and c64 in tf32 1.2 times. Those of
+ * f32_split are twice as large.
+ */
+static int32_t load_of_complex(const tj_problem *view)
+{
+    return tj_mma_splits_c64(view) ? TJ_MMA_NEEDED : TJ_MMA_AHEAD;
+}
+
+/*
  * Return the default of parameter load. If warps round to tf32 elements that were copied by less than 16 bytes, they issue more
- * instructions, and loading ahead costs more than it hides: 1.1 to 1.25 times on an H200. Fragments of complex numbers are large,
- * and may not fit twice. Otherwise loading ahead is faster.
+ * instructions, and loading ahead costs more than it hides: 1.1 to 1.25 times on an H200. Otherwise loading ahead is faster.
  */
 static int32_t load_default(const tj_problem *view, const tj_mma_shape *s)
 {
-    if (tj_is_complex(view)) {
-        tj_mma_shape ahead = *s;
-
-        ahead.load = TJ_MMA_AHEAD;
-        if (tj_mma_splits_c64(view) || (s->threads > 0 && check_room(view, &ahead, NULL) != TJ_OK))
-            return TJ_MMA_NEEDED;
-    }
+    if (tj_is_complex(view))
+        return load_of_complex(view);
     for (int is_m = 0; is_m < 2 && view->compute == TJ_COMPUTE_TF32; is_m++) {
         const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
 
@@ -825,6 +830,9 @@ static tj_sum_order sum_order(const tj_problem *view, const tj_config *config)
 
 enum { FULL_GPU = 1024 }; /* blocks that occupy any GPU */
 
+/* Elements of a warp tile of f32_split: 16 x 16 took 1.3 times as long at 4096^3 on an H200, as more fragments are taken apart. */
+enum { GOOD_SPLIT = 32 * 32 };
+
 static bool has_async_copies(const tj_problem *view, const tj_mma_shape *s)
 {
     return tj_mma_tile_of(view, s, true).pass == TJ_MMA_PAST || tj_mma_tile_of(view, s, false).pass == TJ_MMA_PAST;
@@ -897,8 +905,11 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && tj_tile_group_matters(view, s.splits, s.group, rows, cols) &&
-           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32 || tj_is_complex(view)) &&
+           (tj_is_complex(view) ? s.load == load_of_complex(view)
+                                : s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) &&
            !is_likely_to_spill(view, &s) && (s.slices == 1 || rows * cols <= FULL_GPU) &&
+           (!tj_mma_splits_c64(view) ||
+            (s.steps == 2 && (s.wm * s.wn >= GOOD_SPLIT || rows * cols * GOOD_SPLIT <= (int64_t)FULL_GPU * s.wm * s.wn))) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
