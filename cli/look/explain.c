@@ -276,6 +276,7 @@ static void print_case(const cli_look *look, const cli_case *one)
 {
     tj_tile_limits limits = TJ_TILE_LIMITS_INIT;
     tj_error ignored;
+    double us;
 
     cli_print(stdout, "config     %s\n", one->text);
     if (one->chosen_by != 0)
@@ -295,7 +296,10 @@ static void print_case(const cli_look *look, const cli_case *one)
     print_roofline(one);
     print_share(one, &look->request.known);
     print_occupancy(one);
-    print_prediction(one);
+    if (tj_estimate(&look->machine.facts, &look->request.known, &one->config, &us, NULL) == TJ_ERR_UNSUPPORTED)
+        cli_print(stdout, "predicted  nothing: this device does not run the kernel\n");
+    else
+        print_prediction(one);
     if (one->is_counted)
         print_counted(one);
     if (one->spills)

@@ -72,6 +72,20 @@ Test(analysis, explain_says_it_all_on_one_screen)
     cr_expect(lines <= 24, "%d lines are more than a screen", lines);
 }
 
+/* A family that is named for a device without its instructions. */
+Test(analysis, explain_predicts_no_time_where_a_kernel_does_not_run)
+{
+    static const char *const rows[][2] = {{"wgmma", "sm_100"}, {"tcgen05", "sm_90"}, {"tcgen05", "sm_120"}, {"wgmma", "sm_80"}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert(eq(int, shell("$T explain 256x256x256 %s --dtype bf16 --arch %s", rows[i][0], rows[i][1]), 0), "%s", errors);
+        cr_expect(has(out, "predicted  nothing: this device does not run the kernel"), "%s", out);
+        cr_expect(eq(int, has(out, "bound by"), 0), "%s", out);
+    }
+    cr_assert(eq(int, shell("$T explain 256x256x256 tcgen05 --dtype bf16 --arch sm_103a"), 0), "%s", errors);
+    cr_expect(has(out, "bound by") && has(out, "by data sheet"), "%s", out);
+}
+
 Test(analysis, explain_names_the_order_of_invariant_sums)
 {
     cr_assert(eq(int, shell("$T explain 4x64x64 --dtype bf16 --invariant rows"), 0), "%s", errors);

@@ -556,7 +556,8 @@ Test(compile, tcgen05_in_every_form)
                                           "tcgen05:bn=112,splits=3",
                                           "tcgen05:bn=192,store=lines",
                                           "tcgen05:swap=yes,bm=64,bn=24",
-                                          "tcgen05:pair=yes,bn=160"};
+                                          "tcgen05:pair=yes,bn=160",
+                                          "tcgen05:bm=64,bn=64"};
     static const char *const on[] = {"sm_100", "sm_103", "sm_110"};
     static const int types[] = {TJ_BF16, TJ_F16, TJ_S8, TJ_E4M3, TJ_F32, TJ_E5M2};
 
@@ -580,6 +581,11 @@ Test(compile, tcgen05_in_every_form)
             problem.rows = (tj_rows){.kind = TJ_ROWS_IN_GROUPS, .groups = 8};
         if (!strstr(config, "splits") && variant % 7 == 0)
             problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};
+        if (strstr(config, "bm=64,bn=64")) { /* one triangle */
+            problem.symmetric = (int8_t)(variant % 2 ? TJ_SYMMETRIC_BOTH : TJ_SYMMETRIC_UPPER);
+            problem.l = problem.j;
+            problem.rows = (tj_rows){0};
+        }
         if (problem.m.type == TJ_S8 && strcmp(target, "sm_103") == 0)
             continue; /* it has no products of integers */
         snprintf(label, sizeof label, "%s, variant %d", config, variant);
