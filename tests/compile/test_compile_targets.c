@@ -79,10 +79,10 @@ static bool has(const char *target, uint32_t features)
     return (tj_target_features(target) & features) == features && compiler_version() >= tj_features_since(features, target);
 }
 
-/* As nvdisasm says: UTCHMMA, UTCQMMA and UTCIMMA, which ask for products in tensor memory. */
+/* As nvdisasm says: UTCHMMA, UTCQMMA, UTCIMMA and UTCOMMA, which ask for products in tensor memory; one bit says something of scales. */
 static bool is_product_in_tensor_memory(const unsigned char *instruction)
 {
-    return tj_cubin_operation(instruction) == 0x5ea;
+    return (tj_cubin_operation(instruction) & ~0x800) == 0x5ea;
 }
 
 /* HMMA, IMMA, DMMA: products of a warp's registers. */
@@ -590,6 +590,25 @@ Test(compile, tcgen05_in_every_form)
             continue; /* it has no products of integers */
         snprintf(label, sizeof label, "%s, variant %d", config, variant);
         compile(&problem, config, target, label);
+    }
+}
+
+/* tcgen05 by scales of blocks. */
+Test(compile, tcgen05_of_scaled_blocks)
+{
+    static const char *const on[] = {"sm_100", "sm_103", "sm_110"};
+
+    for (int variant = 0; variant < 6; variant++) {
+        const bool is_fp4 = variant / 3;
+        const tj_scale scale = SCALES_OF(is_fp4 ? TJ_E4M3 : TJ_E8M0, TJ_SCALES_ROW_BY_ROW, 1, is_fp4 ? 16 : 32);
+        tj_problem problem = TJ_PROBLEM_INIT(512, 4096, 704, is_fp4 ? TJ_E2M1 : TJ_E4M3);
+
+        problem.n.type = problem.m.type;
+        problem.n.layout = TJ_COL_MAJOR;
+        problem.p.type = TJ_BF16;
+        problem.scale[TJ_MATRIX_M] = problem.scale[TJ_MATRIX_N] = scale;
+        if (has_target(targets_or_skip(), on[variant % 3]))
+            compile(&problem, is_fp4 ? "tcgen05:bn=192" : "tcgen05", on[variant % 3], is_fp4 ? "nvfp4" : "mxfp8");
     }
 }
 
