@@ -88,6 +88,9 @@ typedef enum way {
     BY_C128,
     BY_C64_TF32,
     BY_C64_SPLIT,
+    BY_MXFP8, /* from here on: formats with scales, by their names, which are drawn only where they are asked for */
+    BY_MXFP4,
+    BY_NVFP4,
     WAYS
 } way;
 
@@ -122,6 +125,9 @@ static const struct {
     {"c128", TJ_C128, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F64},
     {"c64_tf32", TJ_C64, 0, TJ_COMPUTE_TF32, TJ_COMPUTE_TF32},
     {"c64_split", TJ_C64, 0, TJ_COMPUTE_F32_SPLIT, TJ_COMPUTE_F32_SPLIT},
+    {"mxfp8", TJ_E4M3, TJ_E5M2, TJ_COMPUTE_F32_FP8, TJ_COMPUTE_F32_FP8},
+    {"mxfp4_w4a4", TJ_E2M1, TJ_E2M1, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"nvfp4_w4a4", TJ_E2M1, TJ_E2M1, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
 };
 
 static int is_complex(const tj_problem *p)
@@ -135,6 +141,8 @@ static void set_way(tj_problem *p, int w)
     if (w >= BY_BF16_S8)
         p->n.type = ways[w].mate;
     p->compute = ways[w].compute;
+    if (w >= BY_MXFP8)
+        expect(tj_problem_set(p, "format", ways[w].name, NULL) == TJ_OK, "there is no format %s", ways[w].name);
 }
 
 /* Has a matrix fewer bits than the other? A type that is left to its default is the other's. */

@@ -48,7 +48,7 @@ static void make_request(request *r, int is_small, const char *number)
                                                1 + (int64_t)(next() % (uint64_t)wide), TJ_F32);
         if (next() % 4)
             r->known.k.extent = (r->known.k.extent + 15) / 16 * 16, r->known.l.extent = (r->known.l.extent + 15) / 16 * 16;
-        draw_storage(&r->known, (int)(next() % WAYS));
+        draw_storage(&r->known, (int)(next() % BY_MXFP8));
         is_taken = take(r, next() % 2   ? device.cc_major > 9 ? ANY_OF(tcgen05) : ANY_OF(wgmma)
                              : next() % 2 ? ANY_OF(mma)
                            : next() % 2 ? ANY_OF(simt)

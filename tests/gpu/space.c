@@ -17,6 +17,8 @@
 /* tier: change; run: emulator/space_sm_89 texts 16x160x24:e4m3 9x300x20:f32_fp8 13x32x16:e5m2; env: CUDA_EMULATOR_DEVICES=sm_89; sanitizers: nightly (as space_all); cost: 100 */
 /* tier: change; run: emulator/space_sm_75_u8 texts 5x17x7:u8; env: CUDA_EMULATOR_DEVICES=sm_75; sanitizers: only; cost: 100 */
 /* tier: change; run: emulator/space_tcgen05 texts tcgen05 16x72x24:bf16:every 136x72x24:bf16:ccr 16x72x24:tf32 32x160x48:e4m3:half 32x160x48:s8:half; env: CUDA_EMULATOR_DEVICES=sm_100; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: change; run: emulator/space_tcgen05_scaled texts tcgen05 16x160x32:mxfp8:rcr 16x288x32:mxfp4_w4a4:rcr 16x288x32:nvfp4_w4a4:rcr; env: CUDA_EMULATOR_DEVICES=sm_100; sanitizers: nightly (as space_all); cost: 100 */
+/* tier: nightly; run: emulator/space_tcgen05_scaled_all all tcgen05 200x416x72:mxfp8:rcr 200x416x72:mxfp8:crc 200x544x72:mxfp4_w4a4:rcr 200x544x72:nvfp4_w4a4:rcr 48x288x200:nvfp4_w4a4:rcc; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100 */
 /* tier: change; run: emulator/space_tcgen05_drawn 60 1 tcgen05 small; env: CUDA_EMULATOR_DEVICES=sm_100, CUDA_EMULATOR_SEED=1; cost: 100 */
 /* tier: nightly; run: emulator/space_tcgen05_all all tcgen05 16x72x24:f16:every 200x136x72:bf16:half 16x72x24:tf32:every 32x160x48:e5m2:every 32x160x48:u8:every 32x160x48:f32_fp8:half; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100 */
 /* tier: nightly; run: emulator/space_tcgen05_drawn_2 2000 2 tcgen05 small; sanitizers: never (minutes of numbers); env: CUDA_EMULATOR_DEVICES=sm_100, CUDA_EMULATOR_SEED=2 */
@@ -180,7 +182,7 @@ static const tj_family *draw_family(int *w)
     const tj_family *family = asked_family;
 
     do {
-        *w = asked_way < WAYS ? asked_way : (int)(next() % WAYS);
+        *w = asked_way < WAYS ? asked_way : (int)(next() % BY_MXFP8);
     } while (asked_family && asked_way == WAYS && !serves(asked_family, *w));
     while (!asked_family && !serves(family = tj_family_at(next() % tj_family_count()), *w))
         ;

@@ -131,6 +131,24 @@ Test(tcgen05_scales, are_chosen_where_the_device_has_them)
     }
 }
 
+/* A search meets tiles of 128 rows for few rows, too: scales have no others. */
+Test(tcgen05_scales, are_in_the_space_of_few_rows)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(16, 512, 512, TJ_E4M3);
+    tj_device_facts facts = TJ_DEVICE_FACTS_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+    tj_space *space;
+
+    problem.n.layout = TJ_COL_MAJOR;
+    problem.p.type = TJ_BF16;
+    problem.scale[TJ_MATRIX_M] = problem.scale[TJ_MATRIX_N] = (tj_scale)MX(BY_ROWS);
+    cr_assert(eq(int, tj_device_named("sm_100", &facts, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_space_create(&problem, &facts, tj_family_find("tcgen05"), &space, &err), TJ_OK), "%s", err.message);
+    cr_expect(tj_space_next(space, &config));
+    cr_expect(eq(int, tj_config_get(&config, "bm"), 128));
+    tj_space_free(space);
+}
+
 Test(tcgen05_scales, says_which_problem_or_config_has_none)
 {
     static const struct {

@@ -448,7 +448,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     return check_types(view, NULL) != TJ_OK || tj_wgmma_check_swap(view, &s.w, NULL) != TJ_OK ||
            tj_wgmma_check_operand(view, &s.w, true, NULL) != TJ_OK ||
            tj_wgmma_check_operand(view, &s.w, false, NULL) != TJ_OK || (s.w.swapped && view->l.extent > MOST_SWAPPED_ROWS) ||
-           (known > BM && s.w.bm > 64 && s.w.bm - 64 >= view->j.extent) ||
+           (known > BM && s.words == 0 && s.w.bm > 64 && s.w.bm - 64 >= view->j.extent) ||
            (known > PAIR && s.w.paired && view->j.extent <= USUAL_ROWS) ||
            (known > BN && (check_tile(view, &s, NULL) != TJ_OK || check_pair(view, &s, NULL) != TJ_OK ||
                            check_scales(view, &s, NULL) != TJ_OK || (s.w.bn > 16 && s.w.bn / 2 >= view->l.extent))) ||
