@@ -16,11 +16,11 @@ static bool suits_tensor_cores(const tj_problem *problem)
 
 tj_sum_order tj_sum_order_of(const tj_problem *problem)
 {
-    return !tj_is_invariant(problem)            ? TJ_SUMS_OWN
-           : problem->compute == TJ_COMPUTE_S32 ? TJ_SUMS_EXACT
+    return !tj_is_invariant(problem)                ? TJ_SUMS_OWN
+           : problem->compute == TJ_COMPUTE_S32     ? TJ_SUMS_EXACT
            : problem->compute == TJ_COMPUTE_F32_FP8 ? TJ_SUMS_IN_PARTS
-           : suits_tensor_cores(problem)        ? TJ_SUMS_BY_TENSOR_CORES
-                                                : TJ_SUMS_IN_CHAIN;
+           : suits_tensor_cores(problem)            ? TJ_SUMS_BY_TENSOR_CORES
+                                                    : TJ_SUMS_IN_CHAIN;
 }
 
 const char *tj_problem_sum_order(const tj_problem *problem)

@@ -25,7 +25,7 @@ TJ_FAMILIES(TJ_DECLARE_FAMILY)
 
 #define TJ_SAFE_FAMILY (&tj_family_tiled) /* any problem, any operands, few registers: the choice if nothing else is known */
 #define TJ_SAFE_PARTS_FAMILY (&tj_family_wgmma) /* the same, for 8-bit floats in parts of k, where it can pack */
-#define TJ_SAFE_TENSOR_FAMILY (&tj_family_mma) /* the same, for sums that tensor cores must make */
-#define TJ_SIMPLE_FAMILY (&tj_family_naive)    /* any problem, the simplest kernel: the one that proofs compare with */
+#define TJ_SAFE_TENSOR_FAMILY (&tj_family_mma)  /* the same, for sums that tensor cores must make */
+#define TJ_SIMPLE_FAMILY (&tj_family_naive)     /* any problem, the simplest kernel: the one that proofs compare with */
 
 #endif

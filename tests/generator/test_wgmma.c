@@ -84,6 +84,8 @@ Test(wgmma, says_which_constraint_does_not_hold)
          "and groups of rows is not"},
         {CUBES(256, .compute = TJ_COMPUTE_TF32), "wgmma:cluster=m2,transpose=n", "and transpose is not for them"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=k2", NULL},
+        {CUBES(256, .m.type = TJ_BF16, .symmetric = TJ_SYMMETRIC_UPPER), "wgmma:bm=128,bn=32,cluster=m4",
+         "and one triangle of P is not for them"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:cluster=k2,splits=2", "a second way to share k, splits, is not for them"},
         {BF16(256, 256, 192), "wgmma:cluster=m2,bn=64,boundary=none", "l = 192 is not a multiple of BN 128"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:swap=yes,bn=12", "bn is 12: it must be a multiple of 8"},

@@ -636,6 +636,7 @@ static tj_status check_cluster(const tj_problem *view, const tj_wgmma_shape *s, 
                             : tj_is_grouped(view)                                  ? "groups of rows"
                             : s->gathers                                           ? "gathered rows"
                             : s->divides_k                                         ? "groups along k"
+                            : tj_is_symmetric(view) && s->parts == 1               ? "one triangle of P"
                             : s->transpose != TJ_WGMMA_NONE && s->weight_bits == 0 ? "transpose"
                             : s->parts > 1 && s->splits > 1                        ? "a second way to share k, splits,"
                                                                                    : NULL;
