@@ -80,9 +80,10 @@ typedef struct tj_check_report {
  * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added that change
  * nothing else: half a subnormal number for every rounding, and u_p of the first term.) Instead of k + 2 it is 2 k + 2 if
  * tensor cores may add in f32, for M and N narrower than f32 and for tf32, because they truncate to f32 instead of rounding; it
- * is k + 128 with TJ_COMPUTE_F32_SPLIT (2 k + 128 for a part of c64), and k + 4 for f16 or bf16 by f32 (docs/f32-split.md). Scales multiply R and |M| . |N|,
- * and each adds 1 to n, as do zero points and the number of a whole matrix; scales along k multiply elements, and add 1 and the
- * number of parts of k. If the operands force a zero (a zero factor, k = 0), only a zero passes. Of a complex P each
+ * is k + 128 with TJ_COMPUTE_F32_SPLIT (2 k + 128 for a part of c64), and k + 4 for f16 or bf16 by f32 (docs/f32-split.md).
+ * Scales multiply R and |M| . |N|, and each adds 1 to n, as do zero points and the number of a whole matrix; scales along k
+ * multiply elements, and add 1 and the number of parts of k. If the operands force a zero (a zero factor, k = 0), only a zero
+ * passes. Of a complex P each
  * real and each imaginary part is compared so, as a sum of twice as many real products; |alpha| * |M| . |N| is then
  * |Re alpha| * (that of the own part) + |Im alpha| * (that of the other part).
  *
@@ -133,7 +134,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, con
 
 /**
  * Compute the product, rounded once to P's type, into p. Padding between rows is not written. It needs neither a GPU nor the
- * emulator. Tests compare kernels with it.
+ * emulator. Tests compare kernels with it. The C of a complex product must not be p: parts are computed one by one, and each
+ * reads both parts of C.
  * NULL, Threads, Errors: as tj_reference_check.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p,
