@@ -561,10 +561,11 @@ static double judge(const resolved *request, const element *e, double p)
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
     if (request->chain && isfinite(e->value)) {
+        const tj_type type = tj_part_type(request->problem.p.type);
         double right;
 
-        tj_write_number((tj_type)request->problem.p.type, &right, 0, e->value);
-        return p == tj_read_number((tj_type)request->problem.p.type, &right, 0) ? 0.0 : INFINITY;
+        tj_write_number(type, &right, 0, e->value);
+        return p == tj_read_number(type, &right, 0) ? 0.0 : INFINITY;
     }
     if (is_special_by_a_scale(request, e))
         return !isfinite(p) || !isfinite(overflow) || tj_facts_of(request->problem.p.type)->is_integer ? 0.0 : INFINITY;

@@ -167,7 +167,8 @@ tj_status tj_points_take_up_likely(search *s, tj_error *err)
     if (!s->measurer->device || !s->measurer->predict)
         return TJ_OK;
     (void)tj_climb(s->request, s->measurer->device, &terms, NULL);
-    qsort(list.item, list.count, sizeof *list.item, by_seconds);
+    if (list.count > 0)
+        qsort(list.item, list.count, sizeof *list.item, by_seconds);
     for (size_t i = 0; i < list.count && s->count < MOST_LIKELY && status == TJ_OK; i++)
         if (tj_space_rewrite(s->request, &list.item[i].config) && tj_points_intern(s, &list.item[i].config) < 0)
             list.is_short = true;
