@@ -73,7 +73,7 @@ static bool is_modest(const tj_driver *driver, const buffer *wanted)
     return held + wanted->bytes <= (free_bytes + held) / 4;
 }
 
-/* Under the lock: allocate, and tie the memory to the graph. What fails late is freed as if the graph were gone. */
+/* Under the lock: allocate, and tie the memory to the graph. If the second fails, the memory is freed as if the graph were gone. */
 static buffer *make(const tj_driver *driver, const buffer *wanted, CUgraph graph)
 {
     buffer *made = malloc(sizeof *made);

@@ -489,7 +489,7 @@ Test(ptx, what_was_discarded_is_not_read)
 
 #define PAIR(to, low, high) "mov.b64 " to ", {" low ", " high "};\n"
 
-/* Compilers take the upper half of a register so. What nothing has set must not remain in the result. */
+/* Compilers take the upper half of a register so. A half that nothing has set must not remain in the result. */
 Test(ptx, a_half_that_is_shifted_out_need_not_be_set)
 {
     static const struct {

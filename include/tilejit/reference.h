@@ -83,9 +83,8 @@ typedef struct tj_check_report {
  * is k + 128 with TJ_COMPUTE_F32_SPLIT (2 k + 128 for a part of c64), and k + 4 for f16 or bf16 by f32 (docs/f32-split.md).
  * Scales multiply R and |M| . |N|, and each adds 1 to n, as do zero points and the number of a whole matrix; scales along k
  * multiply elements, and add 1 and the number of parts of k. If the operands force a zero (a zero factor, k = 0), only a zero
- * passes. Of a complex P each
- * real and each imaginary part is compared so, as a sum of twice as many real products; |alpha| * |M| . |N| is then
- * |Re alpha| * (that of the own part) + |Im alpha| * (that of the other part).
+ * passes. Each real and each imaginary part of a complex P is compared so, as a sum of twice as many real products;
+ * |alpha| * |M| . |N| is then |Re alpha| * (that of the own part) + |Im alpha| * (that of the other part).
  *
  * NaN and infinity must be where the reference has them, infinity with the same sign. If the operands have none, an element
  * whose sum may overflow on the way, depending on its order, may also be infinite or NaN. If a scale along k is infinite, an

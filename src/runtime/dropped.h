@@ -21,7 +21,7 @@ bool tj_cubin_drops_products(const void *cubin, size_t bytes);
 /** Is it one of those that are looked for? Instructions have 16 bytes. */
 typedef bool (*tj_cubin_test)(const unsigned char *instruction);
 
-/** Return whether a CUBIN has such an instruction. What is no ELF file, as above, has none. */
+/** Return whether a CUBIN has such an instruction. A file that is not ELF, as above, has none. */
 bool tj_cubin_has(const void *cubin, size_t bytes, tj_cubin_test is_one);
 
 /** Return the operation of an instruction: its lowest 12 bits. */

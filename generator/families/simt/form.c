@@ -173,7 +173,7 @@ static tj_status check_shares(const tj_problem *view, const tj_simt_shape *s, tj
     return TJ_OK;
 }
 
-/* May a thread tile be so many elements long? Fewer than 4 are for few rows whose sums are not divided (is_too_small). */
+/* Is this a length of a thread tile's side? 1 and 2 are for few rows whose sums are not divided (is_too_small). */
 static bool is_side(int32_t elements)
 {
     return elements == 1 || elements == 2 || elements % QUAD == 0;
